@@ -9,7 +9,7 @@ from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.metadata_file import HINT_NAME, version_number
 from sqlext.command.doctor.data_file_checks import data_file_findings
-from sqlext.errors import CorruptionError, NotFoundError, SqlextError
+from sqlext.errors import AnalysisError, CorruptionError, NotFoundError, UnsupportedError
 from sqlext.scan.checks.finding import Check, Finding, Severity
 from sqlext.scan.checks.table_checks import CHECKSUM_EXPECTED, CHECKSUM_FOUND, TableCheck, check_table
 from sqlext.spec.checksum import ChecksumState
@@ -36,8 +36,8 @@ class Examination:
 def examine(catalog: Catalog, identifier: TableIdentifier, *, data_files: bool = False) -> Examination:
     """Examines a table of the catalog; with `data_files` also what the data files say of themselves.
 
-    Raises NotFoundError TABLE_OR_VIEW_NOT_FOUND, AnalysisError EXPECT_TABLE_NOT_VIEW, StorageError, and UnsupportedError
-    for a later format version or encryption.
+    Raises NotFoundError TABLE_OR_VIEW_NOT_FOUND, AnalysisError EXPECT_TABLE_NOT_VIEW, StorageError if the store does
+    not answer, UnsupportedError for a later format version or encryption.
     """
     try:
         table = catalog.load_table(identifier)
@@ -96,7 +96,7 @@ def _of_log(io: FileIO, table: LoadedTable) -> Iterator[Finding]:
             data = io.read(path)
         except FileNotFoundError:
             return Finding(Check.MISSING, path, "no file", "an earlier metadata file", Severity.WARNING)
-        except SqlextError as error:
+        except (AnalysisError, UnsupportedError) as error:
             return Finding(Check.UNREADABLE, path, str(error), "an earlier metadata file", Severity.WARNING)
         state = checksum_state(data)
         if state == ChecksumState.WRONG:

@@ -81,8 +81,15 @@ class SnapshotRepair:
         for manifest in manifests.manifests(io, head) if listed is None else listed:
             if manifest.path in self._action.lost_manifests:
                 continue
-            manifest = replace(manifest, length=len(manifests.read(io, manifest)))
             entries = manifests.entries(io, manifest, base)
+            numbers = [
+                entry.sequence_number for entry in entries if entry.is_live and entry.sequence_number is not None
+            ]
+            manifest = replace(
+                manifest,
+                length=len(manifests.read(io, manifest)),
+                min_sequence_number=min(numbers, default=manifest.min_sequence_number),
+            )
             live = [entry.file for entry in entries if entry.is_live]
             if not live:
                 continue

@@ -36,14 +36,14 @@ class ManifestHeader:
         return cls(None if spec_id is None else int(spec_id), kinds[content])
 
 
-def manifest_findings(
+def list_entry_findings(
     manifest: ManifestFile,
     size: int,
     header: ManifestHeader,
     entries: Sequence[ManifestEntry],
     metadata: TableMetadata,
 ) -> Iterator[Finding]:
-    """What is wrong in a manifest of `size` bytes, as its entry `manifest` in a list says it is."""
+    """What the entry `manifest` of a manifest list says wrongly of a manifest of `size` bytes."""
     path = manifest.path
     if manifest.length != size:
         yield Finding(Check.SIZE, path, f"{size} bytes", f"{manifest.length}, as the manifest list has it")
@@ -56,6 +56,12 @@ def manifest_findings(
     yield from _counts(manifest, entries)
     yield from _sequence_numbers(manifest, entries)
     yield from _summaries(manifest, entries, metadata)
+
+
+def entry_findings(
+    manifest: ManifestFile, entries: Iterable[ManifestEntry], metadata: TableMetadata
+) -> Iterator[Finding]:
+    """What is wrong in the entries of a manifest by themselves."""
     for entry in entries:
         yield from _entry_findings(manifest, entry, metadata)
 

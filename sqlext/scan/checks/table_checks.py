@@ -10,13 +10,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sqlext.errors import SqlextError
+from sqlext.errors import AnalysisError, SqlextError, StorageError, UnsupportedError
 from sqlext.scan.checks.delete_checks import dangling_deletes, repeated_vectors, unplaced_vectors
 from sqlext.scan.checks.finding import Check, Finding, Severity
 from sqlext.scan.checks.manifest_checks import (
     ManifestHeader,
     duplicate_findings,
-    manifest_findings,
+    entry_findings,
+    list_entry_findings,
     row_id_findings,
 )
 from sqlext.scan.checks.metadata_checks import metadata_findings
@@ -47,13 +48,16 @@ CHECKSUM_FOUND, CHECKSUM_EXPECTED = "other bytes than those that were written", 
 class TableCheck:
     """What a check has found. `lost_lists` are snapshots whose manifest list cannot be read, `lost_manifests` locations
     of manifests that cannot be read, `lost_files` content files that are missing, short or damaged, `dangling` live
-    delete files of a branch or tag that apply to no data file, by the snapshot."""
+    delete files of a branch or tag that apply to no data file, by the snapshot. `miscounted` are manifests of which
+    lists say something wrong, `wrong_totals` snapshots whose summaries do."""
 
     findings: tuple[Finding, ...]
     lost_lists: frozenset[int] = frozenset()
     lost_manifests: frozenset[str] = frozenset()
     lost_files: frozenset[ContentKey] = frozenset()
     dangling: Mapping[int, frozenset[ContentKey]] = field(default_factory=dict)
+    miscounted: frozenset[str] = frozenset()
+    wrong_totals: frozenset[int] = frozenset()
 
 
 def check_table(io: FileIO, metadata: TableMetadata, location: str) -> TableCheck:
@@ -89,6 +93,8 @@ class _Checking:
         self._lost_manifests: set[str] = set()
         self._lost_files: set[ContentKey] = set()
         self._dangling: dict[int, frozenset[ContentKey]] = {}
+        self._miscounted: set[str] = set()
+        self._wrong_totals: set[int] = set()
 
     def run(self) -> TableCheck:
         self._findings += metadata_findings(self._metadata, self._location)
@@ -109,6 +115,8 @@ class _Checking:
             frozenset(self._lost_manifests),
             frozenset(self._lost_files),
             self._dangling,
+            frozenset(self._miscounted),
+            frozenset(self._wrong_totals),
         )
 
     # metadata objects
@@ -121,15 +129,14 @@ class _Checking:
             except (SqlextError, OSError) as error:
                 self._lose_list(Finding(Check.UNREADABLE, path, str(error), "a manifest", snapshot_id=id))
             return
-        try:
-            data = self._io.read(path)
-        except FileNotFoundError:
-            self._lose_list(Finding(Check.MISSING, path, "no file", "the manifest list", snapshot_id=id))
+        data = _read(self._io, path)
+        if not isinstance(data, bytes):
+            self._lose_list(Finding(data.check, path, data.found, "the manifest list", snapshot_id=id))
             return
         try:
             self._lists[id] = tuple(decode_manifest_list(data, path))
             self._findings += _damage(path, avro_file.checksum_state(data), id)
-        except Exception as error:  # a damaged file may raise nearly any exception
+        except Exception as error:  # on a damaged file nearly any may be raised
             self._lose_list(Finding(Check.UNREADABLE, path, _reason(error), "a manifest list", snapshot_id=id))
 
     def _lose_list(self, finding: Finding) -> None:
@@ -139,23 +146,23 @@ class _Checking:
 
     def _read_manifest(self, manifest: ManifestFile, snapshot_id: int) -> tuple[list[Finding], _Manifest | None]:
         path, metadata = manifest.path, self._metadata
-        try:
-            data = self._io.read(path)
-        except FileNotFoundError:
-            return [Finding(Check.MISSING, path, "no file", "the manifest", snapshot_id=snapshot_id)], None
+        data = _read(self._io, path)
+        if not isinstance(data, bytes):
+            return [Finding(data.check, path, data.found, "the manifest", snapshot_id=snapshot_id)], None
         try:
             header, _ = avro_file.decode_header(data)
             entries = decode_manifest(data, manifest, schema=metadata.schema(), specs=metadata.specs_by_id())
             known = ManifestHeader.of(header)
             state = avro_file.checksum_state(data)
-        except Exception as error:  # a damaged file may raise nearly any exception
+        except Exception as error:  # on a damaged file nearly any may be raised
             finding = Finding(Check.UNREADABLE, path, _reason(error), "a manifest", snapshot_id=snapshot_id)
             return [finding], None
+        of_list = list(list_entry_findings(manifest, len(data), known, entries, metadata))
+        if of_list:
+            self._miscounted.add(path)
         found = list(_damage(path, state, snapshot_id))
-        found += [
-            replace(one, snapshot_id=snapshot_id)
-            for one in manifest_findings(manifest, len(data), known, entries, metadata)
-        ]
+        of_entries = entry_findings(manifest, entries, metadata)
+        found += [replace(one, snapshot_id=snapshot_id) for one in (*of_list, *of_entries)]
         totals = totals_of(entry.file for entry in entries if entry.is_live)
         return found, _Manifest(entries, totals)
 
@@ -172,7 +179,10 @@ class _Checking:
             known = [(one, found) for one, found in read if found is not None]
             if len(known) == len(read):
                 totals = sum((found.totals for _, found in known), Counter[str]())
-                self._findings += total_findings(snapshot, totals)
+                wrong = list(total_findings(snapshot, totals))
+                if wrong:
+                    self._wrong_totals.add(snapshot.snapshot_id)
+                self._findings += wrong
                 own = [
                     entry
                     for one, found in known
@@ -239,6 +249,8 @@ class _Checking:
             finding = _size_finding(file.file_path, sizes[file.file_path], file.file_size_in_bytes, "file", id)
             if finding is not None:
                 self._findings.append(finding)
+            # A location that cannot be read here may be one of another engine's.
+            if finding is not None and finding.check != Check.UNREADABLE:
                 self._lost_files.add(file.key)
         for one in (*self._metadata.statistics, *self._metadata.partition_statistics):
             path, told = str(one["statistics-path"]), one.get("file-size-in-bytes")
@@ -255,6 +267,8 @@ class _Checking:
             file, id = one
             try:
                 read_deletion_vector(self._io, file)
+            except StorageError:
+                raise
             except (SqlextError, OSError) as error:
                 found = _reason(error)
                 return Finding(Check.DELETION_VECTOR, file.file_path, found, "its deletion vector", snapshot_id=id)
@@ -267,19 +281,40 @@ class _Checking:
         for path, id in {file.file_path: id for file, id in vectors}.items():
             self._findings += _damage(path, puffin.checksum_state(self._io.read(path)), id)
 
-    def _sizes(self, paths: Collection[str]) -> Mapping[str, int | None]:
-        """The size of each file; None if it is missing. One listing tells those in the table's folder."""
+    def _sizes(self, paths: Collection[str]) -> Mapping[str, int | str | None]:
+        """The size of each file; None if it is missing, and why it cannot be read as text. One listing tells those in
+        the table's folder."""
         listed = {same_place(one.path): one.size for one in self._io.list(self._metadata.location)}
         elsewhere = [path for path in paths if same_place(path) not in listed]
 
-        def size(path: str) -> int | None:
+        def size(path: str) -> int | str | None:
             try:
                 return self._io.size(path)
             except FileNotFoundError:
                 return None
+            except (AnalysisError, UnsupportedError) as error:
+                return str(error)
 
         asked = dict(zip(elsewhere, in_threads(size, elsewhere), strict=True))
         return {path: listed.get(same_place(path), asked.get(path)) for path in paths}
+
+
+@dataclass(frozen=True, slots=True)
+class _Unread:
+    """Why there are no bytes of a file."""
+
+    check: Check
+    found: str
+
+
+def _read(io: FileIO, path: str) -> bytes | _Unread:
+    """Raises StorageError if the store does not answer, which says nothing about the file."""
+    try:
+        return io.read(path)
+    except FileNotFoundError:
+        return _Unread(Check.MISSING, "no file")
+    except (AnalysisError, UnsupportedError) as error:
+        return _Unread(Check.UNREADABLE, str(error))
 
 
 def _damage(path: str, state: ChecksumState, snapshot_id: int | None) -> Iterator[Finding]:
@@ -287,9 +322,11 @@ def _damage(path: str, state: ChecksumState, snapshot_id: int | None) -> Iterato
         yield Finding(Check.CHECKSUM, path, CHECKSUM_FOUND, CHECKSUM_EXPECTED, snapshot_id=snapshot_id)
 
 
-def _size_finding(path: str, size: int | None, told: Any, kind: str, snapshot_id: int | None) -> Finding | None:
+def _size_finding(path: str, size: int | str | None, told: Any, kind: str, snapshot_id: int | None) -> Finding | None:
     if size is None:
         return Finding(Check.MISSING, path, "no file", f"the {kind}", snapshot_id=snapshot_id)
+    if isinstance(size, str):
+        return Finding(Check.UNREADABLE, path, size, f"the {kind}", snapshot_id=snapshot_id)
     if told is not None and size != told:
         return Finding(Check.SIZE, path, f"{size} bytes", str(told), snapshot_id=snapshot_id)
     return None

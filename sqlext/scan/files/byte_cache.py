@@ -49,6 +49,12 @@ class ByteCache(Generic[K, V]):
             self._keep(key, value, weight)
         return value
 
+    def clear(self) -> None:
+        """Forgets all values."""
+        with self._lock:
+            self._values.clear()
+            self._held = 0
+
     def _keep(self, key: K, value: V, weight: int) -> None:
         if weight > self._capacity or key in self._values:
             return

@@ -85,6 +85,12 @@ class ManifestCache:
         """Caches the manifests of a new manifest list, as it gives them."""
         self._lists.load_once(path, lambda: _weighed(manifests))
 
+    def clear(self) -> None:
+        """Forgets all files, after one has been mended."""
+        self._lists.clear()
+        self._entries.clear()
+        self._columns.clear()
+
     def entries(self, io: FileIO, manifest: ManifestFile, metadata: TableMetadata) -> tuple[ManifestEntry, ...]:
         """All entries of a manifest, also those of status DELETED, with inherited values.
 

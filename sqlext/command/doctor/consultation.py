@@ -1,0 +1,135 @@
+"""What fsck answers of a table: what is wrong, and what mends it or has been done about it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+
+from sqlext.catalog.catalog import Catalog, LoadedTable
+from sqlext.catalog.identifier import TableIdentifier
+from sqlext.command.doctor.examination import Examination, examine
+from sqlext.command.doctor.repair import Repair, repair_branches, restore_metadata, turn_back_bits
+from sqlext.command.doctor.table_from_files import FoundFiles, found_files, table_from_files, table_location
+from sqlext.command.environment import Environment
+from sqlext.errors import NotFoundError, UnsupportedError
+from sqlext.scan.checks.finding import Check, Finding, Severity
+
+_RESTORE = "restore it from a backup"
+
+
+class Repairing(Enum):
+    """What a call may do: nothing; what loses no more than is lost; also a table from the files of one whose metadata
+    is gone."""
+
+    NOTHING = "false"
+    DAMAGE = "true"
+    FROM_FILES = "files"
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One thing that is wrong, with what mends it or has been done."""
+
+    finding: Finding
+    repair: str
+
+
+def consult(
+    environment: Environment,
+    catalog_name: str,
+    identifier: TableIdentifier,
+    repairing: Repairing,
+    *,
+    data_files: bool = False,
+) -> Sequence[Answer]:
+    """Examines a table, and repairs it as far as it may.
+
+    Raises UnsupportedError NOT_IN_TRANSACTION; NotFoundError NO_TABLE_AT_LOCATION if the table is to be made of its
+    files, and there are none; and as `examine`, `Catalog.replace_damaged`, `Catalog.owned_by` and `Environment.commit`.
+    """
+    if environment.catalogs.transaction is not None:
+        # Its tables have no metadata files yet, and a repair is not taken back.
+        raise UnsupportedError("NOT_IN_TRANSACTION", operation="CALL fsck")
+    catalog = environment.catalogs.catalog(catalog_name)
+    try:
+        found = examine(catalog, identifier, data_files=data_files)
+    except NotFoundError as missing:
+        if repairing != Repairing.FROM_FILES or missing.condition != "TABLE_OR_VIEW_NOT_FOUND":
+            raise
+        return [_made_of_files(environment, catalog, identifier, None)]
+    if repairing == Repairing.NOTHING or not found.findings:
+        return [Answer(one, _way_out(one, found)) for one in found.findings]
+    first, repairs = found, list[Repair]()
+    bits = list(turn_back_bits(catalog, found))
+    if bits:
+        repairs += bits
+        environment.scans.manifests.clear()
+        found = examine(catalog, identifier)
+    if found.damaged is not None:
+        restored = restore_metadata(environment, catalog, identifier, found.damaged)
+        if restored is None and repairing == Repairing.FROM_FILES:
+            made = _made_of_files(environment, catalog, identifier, found.damaged)
+            return [*_answers(first, repairs), made]
+        repairs.append(restored or _no_version(found.damaged))
+        found = found if restored is None else examine(catalog, identifier)
+    if found.table is not None:
+        repairs += repair_branches(environment, catalog_name, found.table, found)
+    return _answers(first, repairs)
+
+
+def _no_version(damaged: str) -> Repair:
+    return Repair(
+        damaged, "not done: no earlier metadata file can be read; repair => 'files' makes a table of its files"
+    )
+
+
+def _answers(found: Examination, repairs: Iterable[Repair]) -> list[Answer]:
+    """Each finding with the repair of its object, or else of the branch whose head has it."""
+    by_path = {one.path: one.done for one in repairs if one.snapshot_id is None}
+    by_snapshot = {one.snapshot_id: one.done for one in repairs if one.snapshot_id is not None}
+    answers, told = [], set[int | None]()
+    for finding in found.findings:
+        done = by_path.get(finding.path)
+        if done is None and finding.snapshot_id in by_snapshot:
+            done = by_snapshot[finding.snapshot_id]
+            told.add(finding.snapshot_id)
+        answers.append(Answer(finding, done or _way_out(finding, found)))
+    # What only the metadata file before the repair could not say.
+    for id, done in by_snapshot.items():
+        if id not in told:
+            answers.append(Answer(Finding(Check.HISTORY, "", "damage", "none", Severity.ERROR, id), done))
+    return answers
+
+
+def _way_out(finding: Finding, found: Examination) -> str:
+    heads = set() if found.table is None else {one.snapshot_id for one in found.table.metadata.refs.values()}
+    if finding.check == Check.POINTER:
+        return "none needed: the next commit sets it"
+    if finding.path == found.damaged or finding.snapshot_id in heads:
+        return "repair => true"
+    if finding.snapshot_id is not None:
+        return f"repair => true if one bit has changed, else {_RESTORE} or expire the snapshot"
+    return f"repair => true if one bit has changed, else {_RESTORE}"
+
+
+def _made_of_files(
+    environment: Environment, catalog: Catalog, identifier: TableIdentifier, damaged: str | None
+) -> Answer:
+    location = table_location(catalog, identifier, damaged)
+    found = found_files(catalog.io, location)
+    made = table_from_files(environment, catalog, identifier, damaged, found)
+    return Answer(
+        Finding(Check.MISSING, damaged or location, "no metadata", "the metadata of the table"), _told(made, found)
+    )
+
+
+def _told(made: LoadedTable, found: FoundFiles) -> str:
+    parts = [
+        f"{made.metadata_location} is of a new table of {len(found.files)} files with {found.rows} rows",
+        "rows return that had been deleted or replaced",
+        "snapshots, branches, partitioning, keys, constraints and properties are lost",
+    ]
+    if found.left_out:
+        parts.append("left out: " + ", ".join(found.left_out))
+    return "; ".join(parts)

@@ -1,0 +1,236 @@
+"""Repairs of a table, each in the order of what is lost by it: a flipped bit is turned back, with nothing lost; an
+earlier metadata file becomes the current one; the head of a branch is replaced by what can be read of it.
+
+No file is deleted: earlier snapshots name them, and a backup may complete them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from sqlext.catalog.catalog import Catalog, LoadedTable
+from sqlext.catalog.identifier import TableIdentifier
+from sqlext.catalog.metadata_pointer import metadata_number, versions_kept
+from sqlext.command.doctor.examination import Examination
+from sqlext.command.doctor.rebuilt_list import rebuilt_list
+from sqlext.command.environment import Environment
+from sqlext.commit.action import Destination
+from sqlext.commit.actions.snapshot_repair import RepairSnapshot
+from sqlext.errors import SqlextError
+from sqlext.scan.checks.finding import Check
+from sqlext.scan.files.manifest_cache import ManifestCache
+from sqlext.spec.avro import avro_file
+from sqlext.spec.checksum import ChecksumState
+from sqlext.spec.manifests import puffin
+from sqlext.spec.manifests.content_file import Content, ContentFile, ContentKey
+from sqlext.spec.manifests.manifest import ManifestFile
+from sqlext.spec.metadata import metadata_checksum
+from sqlext.spec.metadata.metadata_update import with_metadata_log
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.table_metadata import TableMetadata, decode_table_metadata, metadata_beginning
+from sqlext.storage.file_io import FileIO
+from sqlext.storage.location import join, same_place
+
+_DAMAGES = (Check.CHECKSUM, Check.UNREADABLE, Check.DELETION_VECTOR)
+_MENDING: Mapping[str, Callable[[bytes], bytes | None]] = {
+    ".avro": avro_file.without_flipped_bit,
+    ".puffin": puffin.without_flipped_bit,
+    ".metadata.json": metadata_checksum.without_flipped_bit,
+    ".metadata.json.gz": metadata_checksum.without_flipped_bit,
+}
+_LOGGED = re.compile(rb'"metadata-file"\s*:\s*"([^"\\]+)"')
+# Of the text of a damaged metadata file, from which the log is read as far as it goes.
+_MOST_TEXT = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Repair:
+    """What was done about the object `path`, or about the snapshot `snapshot_id`, and what is lost by it."""
+
+    path: str
+    done: str
+    snapshot_id: int | None = None
+
+
+# flipped bits
+
+
+def turn_back_bits(catalog: Catalog, examination: Examination) -> Iterator[Repair]:
+    """Writes metadata objects anew of which one bit has changed since they were written, as their checksums prove.
+
+    Only the table's own files are written. Raises StorageError.
+    """
+    table = examination.table
+    owns = None if table is None else catalog.owned_by(table)
+    for path in dict.fromkeys(one.path for one in examination.findings if one.check in _DAMAGES):
+        mend = next((mend for ending, mend in _MENDING.items() if path.endswith(ending)), None)
+        if mend is None or not (path == examination.damaged or (owns is not None and owns(path))):
+            continue
+        with suppress(FileNotFoundError):
+            mended = mend(catalog.io.read(path))
+            if mended is not None:
+                catalog.io.replace(path, mended)
+                yield Repair(path, "one bit had changed, and is as it was written; nothing is lost")
+
+
+# metadata files
+
+
+def restore_metadata(
+    environment: Environment, catalog: Catalog, identifier: TableIdentifier, damaged: str
+) -> Repair | None:
+    """Makes the newest earlier version that can be read the current one; None if there is no such version.
+
+    Raises as `Catalog.replace_damaged`.
+    """
+    for location in _earlier(catalog.io, damaged):
+        version = _version(catalog, identifier, location)
+        if version is None:
+            continue
+        now_ms = max(environment.clock(), version.metadata.last_updated_ms)
+        restored = with_metadata_log(
+            replace(version.metadata, last_updated_ms=now_ms),
+            location,
+            version.metadata.last_updated_ms,
+            versions_kept(version.metadata),
+        )
+        made = catalog.replace_damaged(identifier, damaged, restored)
+        return Repair(
+            damaged,
+            f"{location} is the current version again, as {made.metadata_location}; the commits after it are lost,"
+            f" {_lost_commits(catalog.io, damaged, version.metadata)}",
+        )
+    return None
+
+
+def _earlier(io: FileIO, damaged: str) -> Iterator[str]:
+    """Locations of earlier metadata files, the newest first: as the log in the damaged text has them, then by their
+    names. A file of a lost race is in no log, and has a name like others."""
+    folder = damaged.rpartition("/")[0]
+    with suppress(FileNotFoundError):
+        text = metadata_beginning(io.read(damaged), _MOST_TEXT)
+        for found in reversed(_LOGGED.findall(text)):
+            with suppress(UnicodeDecodeError):
+                yield found.decode("utf-8")
+    listed = [join(folder, one.path.rpartition("/")[2]) for one in io.list(folder)]
+    numbered = [path for path in listed if metadata_number(path) >= 0 and same_place(path) != same_place(damaged)]
+    yield from sorted(numbered, key=metadata_number, reverse=True)
+
+
+def _version(catalog: Catalog, identifier: TableIdentifier, location: str) -> LoadedTable | None:
+    """The version of a metadata file; None if it cannot be read, or has other bytes than were written."""
+    with suppress(SqlextError, FileNotFoundError):
+        data = catalog.io.read(location)
+        if metadata_checksum.checksum_state(data) != ChecksumState.WRONG:
+            own = LoadedTable(identifier, decode_table_metadata(data, location), location)
+            return catalog.load_version(own, location)
+    return None
+
+
+def _lost_commits(io: FileIO, damaged: str, restored: TableMetadata) -> str:
+    """The snapshots that the damaged file has and the restored version lacks, as far as it can be read."""
+    with suppress(SqlextError, FileNotFoundError):
+        lost = decode_table_metadata(io.read(damaged), damaged).snapshots_not_in(restored)
+        return "with " + ", ".join(f"snapshot {one.snapshot_id}" for one in lost) if lost else "which made no snapshot"
+    return "if there were any"
+
+
+# branches
+
+
+def repair_branches(
+    environment: Environment, catalog_name: str, table: LoadedTable, found: Examination
+) -> list[Repair]:
+    """Replaces the head of each branch that is damaged by a snapshot of what can be read of it.
+
+    Raises as `Environment.commit`; ValidationConflict if another commit has changed the branch.
+    """
+    io = environment.catalogs.catalog(catalog_name).io
+    repairs = []
+    for name, reference in table.metadata.refs.items():
+        head = table.metadata.snapshot_or_none(reference.snapshot_id)
+        if head is None or reference.type != "branch":
+            continue
+        planned = _plan(io, table.metadata, head, found)
+        if planned is None:
+            continue
+        action, done = planned
+        if action is None:
+            repairs.append(Repair(head.manifest_list, done, head.snapshot_id))
+            continue
+        landed = environment.commit(catalog_name, table, action, Destination(name)).snapshot
+        assert landed is not None
+        made = f"snapshot {landed.snapshot_id} of branch {name} replaces it: {done}"
+        repairs.append(Repair(head.manifest_list, made, head.snapshot_id))
+    return repairs
+
+
+def _plan(
+    io: FileIO, metadata: TableMetadata, head: Snapshot, found: Examination
+) -> tuple[RepairSnapshot | None, str] | None:
+    """The repair of a head and what it does; None if it needs none, no action if there is none."""
+    check, manifests = found.check, None
+    if head.snapshot_id in check.lost_lists:
+        manifests = rebuilt_list(io, metadata, head)
+        if manifests is None:
+            way_out = "Go back to an earlier snapshot with CALL rollback_to_snapshot"
+            return None, f"not done: its manifests cannot be told from those of its parent. {way_out}"
+    listed = ManifestCache(0).manifests(io, head) if manifests is None else manifests
+    lost = [one for one in listed if one.path in check.lost_manifests]
+    entries = list(_live(io, metadata, [one for one in listed if one not in lost]))
+    gone = [file for file in entries if file.key in check.lost_files]
+    paths = {file.file_path for file in gone if file.content == Content.DATA}
+    of_gone = [file.key for file in entries if file.is_deletion_vector and file.referenced_data_file in paths]
+    dangling = check.dangling.get(head.snapshot_id, frozenset[ContentKey]())
+    recounted = head.snapshot_id in check.wrong_totals or any(one.path in check.miscounted for one in listed)
+    if manifests is None and not (lost or gone or dangling or recounted):
+        return None
+    action = RepairSnapshot(
+        head.snapshot_id,
+        _operation(gone, lost),
+        frozenset(one.path for one in lost),
+        frozenset((*(file.key for file in gone), *of_gone, *dangling)),
+        manifests,
+    )
+    return action, "; ".join(_told(lost, gone, len(dangling), recounted, rebuilt=manifests is not None))
+
+
+def _live(io: FileIO, metadata: TableMetadata, manifests: Iterable[ManifestFile]) -> Iterator[ContentFile]:
+    cache = ManifestCache(0)
+    for manifest in manifests:
+        yield from (entry.file for entry in cache.live_entries(io, manifest, metadata))
+
+
+def _operation(gone: Iterable[ContentFile], lost: Iterable[ManifestFile]) -> str:
+    """Of the snapshot (spec: Snapshots, `operation`): rows go with data files, and come back with delete files."""
+    deletes = [file.content != Content.DATA for file in gone] + [bool(one.content) for one in lost]
+    if any(deletes):
+        return "overwrite"
+    return "delete" if deletes else "replace"
+
+
+def _told(
+    lost: Iterable[ManifestFile], gone: Iterable[ContentFile], dangling: int, recounted: bool, *, rebuilt: bool
+) -> Iterator[str]:
+    if rebuilt:
+        yield "its manifests were told from their names and its parent, and have its totals; nothing is lost"
+    for manifest in lost:
+        files = _sum(manifest.added_files_count, manifest.existing_files_count)
+        rows = _sum(manifest.added_rows_count, manifest.existing_rows_count)
+        what = "deletes, whose rows are back," if manifest.content else "rows"
+        yield f"{rows} {what} in {files} files of the manifest {manifest.path} are lost"
+    for file in gone:
+        what = "rows" if file.content == Content.DATA else "deletes, whose rows are back,"
+        yield f"{file.record_count} {what} of {file.file_path} are lost"
+    if dangling:
+        yield f"{dangling} delete files that apply to no data file are removed"
+    if recounted:
+        yield "counts and totals are those of its files"
+
+
+def _sum(*counts: int | None) -> str:
+    known = [count for count in counts if count is not None]
+    return str(sum(known)) if len(known) == len(counts) else "an unknown number of"

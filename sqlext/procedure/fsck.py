@@ -1,0 +1,88 @@
+"""fsck: what is wrong with a table or with all tables of a catalog, and its repair."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from sqlext.catalog.catalog import Catalog
+from sqlext.catalog.identifier import Namespace, TableIdentifier
+from sqlext.command.doctor.consultation import Answer, Repairing, consult
+from sqlext.procedure.procedure import Invocation, Parameter, Procedure
+from sqlext.spark.query.cached_tables import renew_caches
+
+
+def fsck(invocation: Invocation) -> Sequence[Sequence[Any]]:
+    """A row for each thing that is wrong; none of a healthy table. Raises as `consult`."""
+    arguments = invocation.arguments
+    repairing, data_files = _repairing(arguments["repair"]), _reads_data_files(arguments["check"])
+    if arguments["table"] is not None:
+        parts = invocation.table_parts(arguments["table"])
+        identifiers: Sequence[TableIdentifier] = [TableIdentifier(parts[1:-1], parts[-1])]
+    else:
+        if repairing == Repairing.FROM_FILES:
+            raise FSCK.refused("repair => 'files' needs a table")
+        identifiers = list(_all_tables(invocation.environment.catalogs.catalog(invocation.catalog), ()))
+    rows: list[Sequence[Any]] = []
+    for identifier in identifiers:
+        found = consult(invocation.environment, invocation.catalog, identifier, repairing, data_files=data_files)
+        rows += [_row(identifier, one) for one in found]
+        if repairing != Repairing.NOTHING and arguments["table"] is None:
+            renew_caches(invocation.spark, (invocation.catalog, *identifier.namespace, identifier.name))
+    return rows
+
+
+def _row(identifier: TableIdentifier, answer: Answer) -> Sequence[Any]:
+    one = answer.finding
+    return (
+        str(identifier),
+        one.snapshot_id,
+        one.path,
+        one.check.value,
+        one.severity.value,
+        one.found,
+        one.expected,
+        answer.repair,
+    )
+
+
+def _repairing(text: str | None) -> Repairing:
+    try:
+        return Repairing((text or Repairing.NOTHING.value).lower())
+    except ValueError:
+        known = ", ".join(one.value for one in Repairing)
+        raise FSCK.refused(f"repair is {text}, and none of {known}") from None
+
+
+def _reads_data_files(text: str | None) -> bool:
+    if text is not None and text.lower() not in ("metadata", "files"):
+        raise FSCK.refused(f"check is {text}, and none of metadata, files")
+    return text is not None and text.lower() == "files"
+
+
+def _all_tables(catalog: Catalog, namespace: Namespace) -> Iterator[TableIdentifier]:
+    if namespace:
+        yield from catalog.list_tables(namespace)
+    for child in catalog.list_namespaces(namespace):
+        yield from _all_tables(catalog, child)
+
+
+FSCK = Procedure(
+    "fsck",
+    (
+        Parameter("table", "string", required=False),
+        Parameter("repair", "string", required=False),
+        Parameter("check", "string", required=False),
+    ),
+    (
+        ("table", "string"),
+        ("snapshot_id", "long"),
+        ("object", "string"),
+        ("check", "string"),
+        ("severity", "string"),
+        ("found", "string"),
+        ("expected", "string"),
+        ("repair", "string"),
+    ),
+    fsck,
+)

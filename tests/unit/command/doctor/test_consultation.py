@@ -1,0 +1,438 @@
+"""Damaged tables: what is found, what a repair does, and what it leaves as it was."""
+
+from __future__ import annotations
+
+import random
+import shutil
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sqlext.catalog.identifier import TableIdentifier
+from sqlext.catalog.metadata_file import HINT_NAME
+from sqlext.command.doctor.consultation import Answer, Repairing, consult
+from sqlext.command.doctor.examination import examine
+from sqlext.command.doctor.repair import repair_branches
+from sqlext.commit.action import Destination
+from sqlext.commit.actions.append import AppendFiles
+from sqlext.commit.actions.manifest_rewrite import RewriteManifests
+from sqlext.commit.actions.reference_change import CreateReference
+from sqlext.scan.checks.finding import Check, Severity
+from sqlext.scan.files.manifest_cache import ManifestCache
+from sqlext.spec.manifests.manifest import ManifestFile, encode_manifest_list
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.table_metadata import TableMetadata, decode_table_metadata, encode_table_metadata
+from sqlext.storage.file_io import LocalFileIO
+from sqlext.storage.location import to_local_path
+from unit.command.lake import Lake, refused
+from unit.command.maintenance.random_history import RandomHistory
+
+T = TableIdentifier(("db",), "t")
+CREATE = (
+    "CREATE TABLE t (id BIGINT, s STRING, PRIMARY KEY (id)) PARTITIONED BY (bucket(2, id))"
+    " TBLPROPERTIES ('format-version'='{}', 'write.metadata.compression-codec'='{}')"
+)
+
+
+def small(folder: Path, version: int = 2, codec: str = "none") -> Lake:
+    """A table with data files, equality deletes, and position deletes or a deletion vector."""
+    lake = Lake(folder)
+    lake.create(CREATE.format(version, codec))
+    lake.append(id=[1, 2, 3, 4], s=["a", "b", "a", None])
+    lake.upsert(id=[1], s=["z"])
+    lake.delete({lake.files()[0].file_path: [0]})
+    return lake
+
+
+def fsck(lake: Lake, repair: Repairing = Repairing.NOTHING, **given: bool) -> Sequence[Answer]:
+    return consult(lake.environment, "lake", T, repair, **given)
+
+
+def wrong(answers: Sequence[Answer]) -> list[str]:
+    """The checks that found something wrong."""
+    return sorted({one.finding.check.value for one in answers if one.finding.severity != Severity.NOTICE})
+
+
+def local(location: str) -> Path:
+    return Path(to_local_path(location))
+
+
+def head(lake: Lake) -> Snapshot:
+    snapshot = lake.load().metadata.current_snapshot()
+    assert snapshot is not None
+    return snapshot
+
+
+def manifests(lake: Lake) -> list[Path]:
+    return [local(one.path) for one in ManifestCache(0).manifests(LocalFileIO(), head(lake))]
+
+
+def flip(file: Path, bit: int) -> bytes:
+    """The bytes before."""
+    data = file.read_bytes()
+    damaged = bytearray(data)
+    damaged[bit // 8] ^= 1 << bit % 8
+    file.write_bytes(damaged)
+    return data
+
+
+def metadata_objects(lake: Lake) -> list[Path]:
+    folder = local(lake.load().metadata.location)
+    return sorted(one for one in folder.rglob("*") if one.suffix in (".avro", ".json", ".puffin", ".text"))
+
+
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_flipped_bit_of_any_metadata_object_is_found_and_mended(tmp_path: Path, version: int, codec: str) -> None:
+    lake = small(tmp_path, version, codec)
+    rng = random.Random(20261126 + version)
+    before = fsck(lake)
+    assert wrong(before) == []
+    for file in metadata_objects(lake):
+        # The hint has no room for a checksum, and is right again after the next commit.
+        for _ in range(0 if file.name == HINT_NAME else 6):
+            bit = rng.randrange(8 * file.stat().st_size)
+            data = flip(file, bit)
+            assert wrong(fsck(lake)) != [], (file.name, bit)
+            assert {one.repair for one in fsck(lake, Repairing.DAMAGE) if "nothing is lost" in one.repair}
+            assert file.read_bytes() == data, (file.name, bit)
+            assert fsck(lake) == before, (file.name, bit)
+
+
+@pytest.mark.parametrize("bit", range(8))
+def test_a_damaged_hint_is_found(tmp_path: Path, bit: int) -> None:
+    lake = small(tmp_path)
+    rows, hint = lake.rows(), local(lake.load().metadata_location).with_name(HINT_NAME)
+    flip(hint, bit)
+    assert fsck(lake) != []
+    fsck(lake, Repairing.DAMAGE)
+    assert wrong(fsck(lake)) == []
+    assert lake.rows() == rows
+    lake.append(id=[9], s=["y"])
+    assert fsck(lake) == []
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+@pytest.mark.parametrize("version", [2, 3])
+def test_each_bit_of_each_metadata_object(tmp_path: Path, version: int, codec: str) -> None:
+    lake = small(tmp_path, version, codec)
+    before = fsck(lake)
+    for file in metadata_objects(lake):
+        data = file.read_bytes()
+        for bit in range(8 * len(data)):
+            flip(file, bit)
+            assert fsck(lake) != before, (file.name, bit)
+            file.write_bytes(data)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_histories_are_healthy(tmp_path: Path, seed: int) -> None:
+    history = RandomHistory(tmp_path, seed)
+    for _ in range(16):
+        history.step()
+    if seed % 2:
+        history.lake.commit(RewriteManifests(0))
+    answers = fsck(history.lake, data_files=True)
+    assert {one.finding.check for one in answers} <= {Check.DANGLING_DELETE}, answers
+    rows = history.lake.rows()
+    history.require_kept()
+    fsck(history.lake, Repairing.DAMAGE)
+    assert history.lake.rows() == rows
+    assert fsck(history.lake, data_files=True) == []
+
+
+# damages
+
+
+def lose(file: Path) -> None:
+    file.unlink()
+
+
+def scramble(file: Path) -> None:
+    """More than one bit, so that the checksum cannot tell what was there."""
+    data = file.read_bytes()
+    file.write_bytes(data[:20] + bytes(byte ^ 0x5A for byte in data[20:60]) + data[60:])
+
+
+def cut(file: Path) -> None:
+    file.write_bytes(file.read_bytes()[:-30])
+
+
+def empty(file: Path) -> None:
+    file.write_bytes(b"")
+
+
+WAYS = [lose, scramble, cut, empty]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("codec", ["none", "gzip"])
+def test_a_lost_metadata_file_is_replaced_by_the_one_before(
+    tmp_path: Path, way: Callable[[Path], None], codec: str
+) -> None:
+    lake = small(tmp_path, codec=codec)
+    rows, file = lake.rows(), local(lake.load().metadata_location)
+    lake.append(id=[9], s=["y"])
+    way(local(lake.load().metadata_location))
+    (found,) = fsck(lake)
+    assert found.finding.check in (Check.UNREADABLE, Check.MISSING)
+    (done,) = fsck(lake, Repairing.DAMAGE)
+    assert file.name in done.repair
+    assert "lost" in done.repair
+    assert lake.rows() == rows
+    assert wrong(fsck(lake)) == []
+    lake.append(id=[10], s=["x"])
+    assert len(lake.rows()) == len(rows) + 1
+    assert fsck(lake) == []
+
+
+def test_metadata_that_can_be_read_but_is_not_what_was_written(tmp_path: Path) -> None:
+    lake = small(tmp_path)
+    rows = lake.rows()
+    lake.append(id=[9], s=["y"])
+    file = local(lake.load().metadata_location)
+    lost = head(lake).snapshot_id
+
+    file.write_bytes(file.read_bytes().replace(b'"total-records":"', b'"total-recorsd":"', 1))
+    assert wrong(fsck(lake)) == ["checksum"]
+    done = fsck(lake, Repairing.DAMAGE)
+    assert f"snapshot {lost}" in done[0].repair
+    assert lake.rows() == rows
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_lost_manifest_list_is_told_from_manifests(tmp_path: Path, way: Callable[[Path], None]) -> None:
+    lake = small(tmp_path, version=3)
+    rows = lake.rows()
+    way(local(head(lake).manifest_list))
+    assert wrong(fsck(lake)) in (["missing"], ["unreadable"])
+    (done,) = (one for one in fsck(lake, Repairing.DAMAGE))
+    assert "nothing is lost" in done.repair
+    assert lake.rows() == rows
+    # The snapshot stays as it is until it expires.
+    assert {one.finding.snapshot_id for one in fsck(lake)} == {done.finding.snapshot_id}
+    assert "expire" in fsck(lake)[0].repair
+
+
+def test_a_manifest_list_that_cannot_be_told_is_left(tmp_path: Path) -> None:
+    lake = small(tmp_path)
+    scramble(local(head(lake).manifest_list))
+    lose(manifests_of(lake, head(lake).parent_snapshot_id)[0])
+    (done, *_) = (one for one in fsck(lake, Repairing.DAMAGE) if one.finding.path == head(lake).manifest_list)
+    assert "not done" in done.repair
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_lost_manifest_takes_its_files_along(tmp_path: Path, way: Callable[[Path], None], version: int) -> None:
+    lake = small(tmp_path, version)
+    lake.append(id=[9], s=["y"])
+    rows = [row for row in lake.rows() if row[0] != 9]
+    newest = max(manifests(lake), key=lambda file: file.stat().st_mtime_ns)
+    way(newest)
+    assert set(wrong(fsck(lake))) & {"missing", "unreadable"}
+    done = fsck(lake, Repairing.DAMAGE)
+    assert any("1 rows in 1 files of the manifest" in one.repair for one in done), done
+    assert lake.rows() == rows
+    assert head(lake).operation == "delete"
+    assert head(lake).summary["total-records"] == str(sum(task.file.record_count for task in lake.tasks()))
+    assert {one.finding.snapshot_id for one in fsck(lake)}.isdisjoint({head(lake).snapshot_id})
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_a_lost_data_file_takes_its_rows_and_deletes_along(tmp_path: Path, version: int) -> None:
+    lake = small(tmp_path, version)
+    kept, gone = lake.rows(), lake.files()[0]
+    lost = local(gone.file_path)
+    lake.delete({gone.file_path: [1]}) if gone.record_count > 1 else None
+    lose(lost)
+    assert wrong(fsck(lake)) == ["missing"]
+    done = fsck(lake, Repairing.DAMAGE)
+    assert any(f"{gone.record_count} rows of {gone.file_path} are lost" in one.repair for one in done)
+    assert len(lake.rows()) < len(kept)
+    assert set(lake.rows()) < set(kept)
+    answers = [one for one in fsck(lake) if one.finding.snapshot_id == head(lake).snapshot_id]
+    assert answers == []
+
+
+def test_a_lost_deletion_vector_brings_its_rows_back_and_says_so(tmp_path: Path) -> None:
+    lake = small(tmp_path, 3)
+    (vector,) = local(lake.load().metadata.location).rglob("*.puffin")
+    rows = lake.rows()
+    scramble(vector)
+    assert set(wrong(fsck(lake))) == {"deletion vector"} | (set(wrong(fsck(lake))) & {"checksum"})
+    done = fsck(lake, Repairing.DAMAGE)
+    assert any("whose rows are back" in one.repair for one in done)
+    assert head(lake).operation == "overwrite"
+    assert len(lake.rows()) == len(rows) + 1
+
+
+def test_a_file_of_another_size_and_other_rows(tmp_path: Path) -> None:
+    lake = small(tmp_path)
+    first, second = (local(one.file_path) for one in lake.files()[:2])
+    shutil.copy(first, second)
+    found = wrong(fsck(lake, data_files=True))
+    assert "size" in found or {"count", "bound"} & set(found)
+
+
+def edited(lake: Lake, change: Callable[[TableMetadata], TableMetadata]) -> None:
+    """Metadata as a writer with a fault writes it: with the right checksum."""
+    table = lake.load()
+    file = local(table.metadata_location)
+    file.write_bytes(encode_table_metadata(change(decode_table_metadata(file.read_bytes(), "m"))))
+
+
+def with_head(metadata: TableMetadata, **changes: object) -> TableMetadata:
+    *others, last = metadata.snapshots
+    return replace(metadata, snapshots=(*others, replace(last, **changes)))  # type: ignore[arg-type]
+
+
+FAULTS: dict[str, tuple[Callable[[TableMetadata], TableMetadata], str]] = {
+    "a total": (
+        lambda one: with_head(one, summary={**one.snapshots[-1].summary, "total-records": "99"}),
+        "total",
+    ),
+    "a count of changes": (
+        lambda one: with_head(one, summary={**one.snapshots[-1].summary, "added-delete-files": "7"}),
+        "total",
+    ),
+    "two snapshots of an id": (lambda one: replace(one, snapshots=(*one.snapshots, one.snapshots[0])), "id"),
+    "a parent that is a child": (
+        lambda one: replace(
+            one,
+            snapshots=(replace(one.snapshots[0], parent_snapshot_id=one.snapshots[-1].snapshot_id), *one.snapshots[1:]),
+        ),
+        "history",
+    ),
+    "a reference to nothing": (
+        lambda one: replace(one, refs={**one.refs, "b": replace(one.refs["main"], snapshot_id=5)}),
+        "reference",
+    ),
+    "main is not the current snapshot": (
+        lambda one: replace(one, current_snapshot_id=one.snapshots[0].snapshot_id),
+        "reference",
+    ),
+    "a low last-sequence-number": (lambda one: replace(one, last_sequence_number=1), "sequence number"),
+    "a sequence number below the parent's": (lambda one: with_head(one, sequence_number=1), "sequence number"),
+    "a low last-column-id": (lambda one: replace(one, last_column_id=1), "id"),
+    "a low last-partition-id": (lambda one: replace(one, last_partition_id=999), "id"),
+    "a log that goes back": (lambda one: replace(one, snapshot_log=one.snapshot_log[::-1]), "reference"),
+    "a schema that is not there": (lambda one: with_head(one, schema_id=77), "reference"),
+    "statistics of no snapshot": (
+        lambda one: replace(
+            one, statistics=({"snapshot-id": 5, "statistics-path": "file:///no", "file-size-in-bytes": 3},)
+        ),
+        "missing",
+    ),
+    "a low next-row-id": (lambda one: replace(one, next_row_id=1), "row id"),
+    "row ids given twice": (lambda one: with_head(one, first_row_id=0, added_rows=4), "row id"),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_fault_of_the_metadata_is_told(tmp_path: Path, fault: str) -> None:
+    change, check = FAULTS[fault]
+    lake = small(tmp_path, 3)
+    edited(lake, change)
+    assert check in wrong(fsck(lake))
+
+
+def test_wrong_totals_are_right_after_a_repair(tmp_path: Path) -> None:
+    lake = small(tmp_path)
+    lake.commit(CreateReference("b.x", "branch", None))
+    lake.commit(AppendFiles(()), destination=Destination("b.x"))
+    rows = lake.rows()
+    edited(lake, FAULTS["a total"][0])
+    (found,) = fsck(lake)
+    done = fsck(lake, Repairing.DAMAGE)
+    assert "counts and totals" in done[0].repair
+    assert lake.rows() == rows
+    assert [one.finding for one in fsck(lake)] == [found.finding]
+    assert fsck(lake, Repairing.DAMAGE) == fsck(lake)
+
+
+def edited_list(lake: Lake, change: Callable[[ManifestFile], ManifestFile]) -> None:
+    """A manifest list as a writer with a fault writes it."""
+    snapshot = head(lake)
+    listed = ManifestCache(0).manifests(LocalFileIO(), snapshot)
+    data = encode_manifest_list(
+        [change(listed[0]), *listed[1:]],
+        snapshot_id=snapshot.snapshot_id,
+        parent_snapshot_id=snapshot.parent_snapshot_id,
+        sequence_number=snapshot.sequence_number,
+        format_version=3,
+        first_row_id=snapshot.first_row_id,
+    )
+    local(snapshot.manifest_list).write_bytes(data)
+
+
+LISTED: dict[str, tuple[Callable[[ManifestFile], ManifestFile], str]] = {
+    "a number of files": (lambda one: replace(one, added_files_count=9), "count"),
+    "a number of rows": (lambda one: replace(one, existing_rows_count=9), "count"),
+    "the length": (lambda one: replace(one, length=9), "size"),
+    "a bound that excludes files": (
+        lambda one: replace(
+            one, partitions=tuple(replace(summary, upper_bound=b"\xff" * 4) for summary in one.partitions or ())
+        ),
+        "bound",
+    ),
+    "the least sequence number": (lambda one: replace(one, min_sequence_number=99), "sequence number"),
+    "the sequence number": (lambda one: replace(one, sequence_number=99), "sequence number"),
+}
+
+
+@pytest.mark.parametrize("fault", LISTED)
+def test_what_a_manifest_list_says_wrongly_is_told_and_written_anew(tmp_path: Path, fault: str) -> None:
+    change, check = LISTED[fault]
+    lake = small(tmp_path, 3)
+    edited_list(lake, change)
+    assert check in wrong(fsck(lake))
+    before = head(lake).snapshot_id
+    fsck(lake, Repairing.DAMAGE)
+    assert head(lake).snapshot_id != before
+    if fault != "the sequence number":
+        assert {one.finding.snapshot_id for one in fsck(lake)} <= {before}, fsck(lake)
+
+
+def manifests_of(lake: Lake, snapshot_id: int | None) -> list[Path]:
+    assert snapshot_id is not None
+    listed = ManifestCache(0).manifests(LocalFileIO(), lake.load().metadata.snapshot(snapshot_id))
+    return [local(one.path) for one in listed]
+
+
+def test_a_table_without_metadata_is_made_of_its_files_if_asked(tmp_path: Path) -> None:
+    lake = small(tmp_path)
+    folder = local(lake.load().metadata.location) / "metadata"
+    for file in folder.iterdir():
+        scramble(file) if file.suffix == ".json" else None
+    (found,) = fsck(lake)
+    (done,) = fsck(lake, Repairing.DAMAGE)
+    assert "'files'" in done.repair
+    (done,) = fsck(lake, Repairing.FROM_FILES)
+    assert "rows return" in done.repair
+    # The row that was deleted, and the one that was replaced, are back.
+    assert [row[0] for row in lake.rows()] == [1, 1, 2, 3, 4]
+    assert fsck(lake) == []
+
+
+def test_a_table_whose_metadata_folder_is_gone(tmp_path: Path) -> None:
+    lake = small(tmp_path)
+    shutil.rmtree(local(lake.load().metadata.location) / "metadata")
+    with refused("TABLE_OR_VIEW_NOT_FOUND"):
+        fsck(lake, Repairing.DAMAGE)
+    fsck(lake, Repairing.FROM_FILES)
+    assert [row[0] for row in lake.rows()] == [1, 1, 2, 3, 4]
+    assert fsck(lake, data_files=True) == []
+
+
+def test_another_commit_while_a_table_is_repaired(tmp_path: Path) -> None:
+    lake = small(tmp_path)
+    edited(lake, FAULTS["a total"][0])
+    found = examine(lake.catalog, T)
+    lake.append(id=[9], s=["y"])
+    assert found.table is not None
+    with refused("CONCURRENT_CHANGE"):
+        repair_branches(lake.environment, "lake", found.table, found)
