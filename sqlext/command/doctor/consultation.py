@@ -103,7 +103,8 @@ def _answers(found: Examination, repairs: Iterable[Repair]) -> list[Answer]:
 
 
 def _way_out(finding: Finding, found: Examination) -> str:
-    heads = set() if found.table is None else {one.snapshot_id for one in found.table.metadata.refs.values()}
+    refs = {} if found.table is None else found.table.metadata.refs
+    heads = {one.snapshot_id for one in refs.values() if one.type == "branch"}
     if finding.check == Check.POINTER:
         return "none needed: the next commit sets it"
     if finding.path == found.damaged or finding.snapshot_id in heads:

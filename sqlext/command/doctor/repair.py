@@ -7,7 +7,7 @@ No file is deleted: earlier snapshots name them, and a backup may complete them.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
@@ -20,13 +20,14 @@ from sqlext.command.environment import Environment
 from sqlext.commit.action import Destination
 from sqlext.commit.actions.snapshot_repair import RepairSnapshot
 from sqlext.errors import SqlextError
+from sqlext.scan.checks.delete_checks import dangling_deletes
 from sqlext.scan.checks.finding import Check
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.spec.avro import avro_file
 from sqlext.spec.checksum import ChecksumState
 from sqlext.spec.manifests import puffin
-from sqlext.spec.manifests.content_file import Content, ContentFile, ContentKey
-from sqlext.spec.manifests.manifest import ManifestFile
+from sqlext.spec.manifests.content_file import Content, ContentFile
+from sqlext.spec.manifests.manifest import ManifestEntry, ManifestFile
 from sqlext.spec.metadata import metadata_checksum
 from sqlext.spec.metadata.metadata_update import with_metadata_log
 from sqlext.spec.metadata.snapshot import Snapshot
@@ -106,18 +107,19 @@ def restore_metadata(
     return None
 
 
-def _earlier(io: FileIO, damaged: str) -> Iterator[str]:
-    """Locations of earlier metadata files, the newest first: as the log in the damaged text has them, then by their
-    names. A file of a lost race is in no log, and has a name like others."""
-    folder = damaged.rpartition("/")[0]
+def _earlier(io: FileIO, damaged: str) -> Sequence[str]:
+    """Locations of earlier metadata files, the newest first by their numbers. Of two with one number that comes first
+    which is in the log, as far as the damaged text tells it: the other is of a commit that lost its race."""
+    folder, number = damaged.rpartition("/")[0], metadata_number(damaged)
+    logged: list[str] = []
     with suppress(FileNotFoundError):
         text = metadata_beginning(io.read(damaged), _MOST_TEXT)
-        for found in reversed(_LOGGED.findall(text)):
-            with suppress(UnicodeDecodeError):
-                yield found.decode("utf-8")
+        logged += (found.decode("utf-8", "replace") for found in _LOGGED.findall(text))
+    places = {same_place(path) for path in logged}
     listed = [join(folder, one.path.rpartition("/")[2]) for one in io.list(folder)]
-    numbered = [path for path in listed if metadata_number(path) >= 0 and same_place(path) != same_place(damaged)]
-    yield from sorted(numbered, key=metadata_number, reverse=True)
+    found = [*logged, *(path for path in listed if same_place(path) not in places)]
+    earlier = [path for path in found if 0 <= metadata_number(path) < number]
+    return sorted(earlier, key=lambda path: (metadata_number(path), same_place(path) in places), reverse=True)
 
 
 def _version(catalog: Catalog, identifier: TableIdentifier, location: str) -> LoadedTable | None:
@@ -180,11 +182,12 @@ def _plan(
             return None, f"not done: its manifests cannot be told from those of its parent. {way_out}"
     listed = ManifestCache(0).manifests(io, head) if manifests is None else manifests
     lost = [one for one in listed if one.path in check.lost_manifests]
-    entries = list(_live(io, metadata, [one for one in listed if one not in lost]))
-    gone = [file for file in entries if file.key in check.lost_files]
-    paths = {file.file_path for file in gone if file.content == Content.DATA}
-    of_gone = [file.key for file in entries if file.is_deletion_vector and file.referenced_data_file in paths]
-    dangling = check.dangling.get(head.snapshot_id, frozenset[ContentKey]())
+    live = list(_live(io, metadata, [one for one in listed if one not in lost]))
+    gone = [entry.file for entry in live if entry.file.key in check.lost_files]
+    kept = [entry for entry in live if entry.file.key not in check.lost_files]
+    data = (entry for entry in kept if entry.file.content == Content.DATA)
+    deletes = [entry for entry in kept if entry.file.content != Content.DATA]
+    dangling = [entry.file.key for entry, _ in dangling_deletes(data, deletes, metadata.specs_by_id())]
     recounted = head.snapshot_id in check.wrong_totals or any(one.path in check.miscounted for one in listed)
     if manifests is None and not (lost or gone or dangling or recounted):
         return None
@@ -192,16 +195,16 @@ def _plan(
         head.snapshot_id,
         _operation(gone, lost),
         frozenset(one.path for one in lost),
-        frozenset((*(file.key for file in gone), *of_gone, *dangling)),
+        frozenset((*(file.key for file in gone), *dangling)),
         manifests,
     )
     return action, "; ".join(_told(lost, gone, len(dangling), recounted, rebuilt=manifests is not None))
 
 
-def _live(io: FileIO, metadata: TableMetadata, manifests: Iterable[ManifestFile]) -> Iterator[ContentFile]:
+def _live(io: FileIO, metadata: TableMetadata, manifests: Iterable[ManifestFile]) -> Iterator[ManifestEntry]:
     cache = ManifestCache(0)
     for manifest in manifests:
-        yield from (entry.file for entry in cache.live_entries(io, manifest, metadata))
+        yield from cache.live_entries(io, manifest, metadata)
 
 
 def _operation(gone: Iterable[ContentFile], lost: Iterable[ManifestFile]) -> str:
@@ -226,7 +229,7 @@ def _told(
         what = "rows" if file.content == Content.DATA else "deletes, whose rows are back,"
         yield f"{file.record_count} {what} of {file.file_path} are lost"
     if dangling:
-        yield f"{dangling} delete files that apply to no data file are removed"
+        yield f"{dangling} delete files that apply to no data file that is left are removed"
     if recounted:
         yield "counts and totals are those of its files"
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlext.errors import AnalysisError, SqlextError, StorageError, UnsupportedError
@@ -47,15 +47,13 @@ CHECKSUM_FOUND, CHECKSUM_EXPECTED = "other bytes than those that were written", 
 @dataclass(frozen=True, slots=True)
 class TableCheck:
     """What a check has found. `lost_lists` are snapshots whose manifest list cannot be read, `lost_manifests` locations
-    of manifests that cannot be read, `lost_files` content files that are missing, short or damaged, `dangling` live
-    delete files of a branch or tag that apply to no data file, by the snapshot. `miscounted` are manifests of which
-    lists say something wrong, `wrong_totals` snapshots whose summaries do."""
+    of manifests that cannot be read, `lost_files` content files that are missing, short or damaged, `miscounted`
+    manifests of which lists say something wrong, `wrong_totals` snapshots whose summaries do."""
 
     findings: tuple[Finding, ...]
     lost_lists: frozenset[int] = frozenset()
     lost_manifests: frozenset[str] = frozenset()
     lost_files: frozenset[ContentKey] = frozenset()
-    dangling: Mapping[int, frozenset[ContentKey]] = field(default_factory=dict)
     miscounted: frozenset[str] = frozenset()
     wrong_totals: frozenset[int] = frozenset()
 
@@ -92,7 +90,6 @@ class _Checking:
         self._lost_lists: set[int] = set()
         self._lost_manifests: set[str] = set()
         self._lost_files: set[ContentKey] = set()
-        self._dangling: dict[int, frozenset[ContentKey]] = {}
         self._miscounted: set[str] = set()
         self._wrong_totals: set[int] = set()
 
@@ -114,7 +111,6 @@ class _Checking:
             frozenset(self._lost_lists),
             frozenset(self._lost_manifests),
             frozenset(self._lost_files),
-            self._dangling,
             frozenset(self._miscounted),
             frozenset(self._wrong_totals),
         )
@@ -224,8 +220,8 @@ class _Checking:
         for key in unplaced_vectors(deletes):
             found = "its entry lacks the data file or the place"
             self._findings.append(Finding(Check.DELETION_VECTOR, key[0], found, "both", snapshot_id=id))
-        if not is_whole:
-            # A delete may apply to files of the manifests that are lost.
+        if not is_whole or id not in {one.snapshot_id for one in self._metadata.refs.values() if one.type == "branch"}:
+            # A delete may apply to files of the manifests that are lost; and what is tagged stays as it is.
             return
         data = (entry for _, entry in live if entry.file.content == Content.DATA)
         specs = self._metadata.specs_by_id()
@@ -234,8 +230,6 @@ class _Checking:
             Finding(Check.DANGLING_DELETE, file, reason, "a data file to apply to", Severity.NOTICE, id)
             for (file, _), reason in dangling.items()
         ]
-        if dangling:
-            self._dangling[id] = frozenset(dangling)
 
     # content files
 
