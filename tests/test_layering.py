@@ -98,6 +98,8 @@ ONE_THING_TWICE = {
     # a value, and what applies it
     "row_order": {"spec", "sql/lowering"},
     "schema_change": {"spec", "commit/actions"},
+    # what a snapshot consists of, and a procedure that tells it too
+    "health": {"procedure", "scan/metadata_tables"},
     # all members of a kind by their names
     "registry": {"procedure", "scan/metadata_tables"},
 }

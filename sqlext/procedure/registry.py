@@ -22,6 +22,8 @@ from sqlext.procedure.foreign.add_files import ADD_FILES
 from sqlext.procedure.foreign.migrate import MIGRATE
 from sqlext.procedure.foreign.register_table import REGISTER_TABLE
 from sqlext.procedure.foreign.snapshot_table import SNAPSHOT
+from sqlext.procedure.fsck import FSCK
+from sqlext.procedure.health import HEALTH
 from sqlext.procedure.optimize_all import OPTIMIZE_ALL
 from sqlext.procedure.procedure import Procedure
 from sqlext.procedure.publish_changes import PUBLISH_CHANGES
@@ -52,6 +54,8 @@ PROCEDURES: Mapping[str, Procedure] = MappingProxyType(
             EXPIRE_PARTITIONS,
             EXPIRE_SNAPSHOTS,
             FAST_FORWARD,
+            FSCK,
+            HEALTH,
             MIGRATE,
             OPTIMIZE_ALL,
             PUBLISH_CHANGES,

@@ -14,6 +14,7 @@ from sqlext.scan.metadata_tables.files import (
     DELETE_FILES,
     FILES,
 )
+from sqlext.scan.metadata_tables.health import HEALTH
 from sqlext.scan.metadata_tables.history import HISTORY, METADATA_LOG_ENTRIES, REFS, SNAPSHOTS
 from sqlext.scan.metadata_tables.manifests import ALL_MANIFESTS, MANIFESTS
 from sqlext.scan.metadata_tables.metadata_table import MetadataTable
@@ -38,5 +39,6 @@ METADATA_TABLES: Mapping[str, MetadataTable] = MappingProxyType(
         "all_delete_files": ALL_DELETE_FILES,
         "partitions": PARTITIONS,
         "position_deletes": POSITION_DELETES,
+        "health": HEALTH,
     }
 )

@@ -1,0 +1,25 @@
+"""health: what a table consists of, and what care would do now."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from sqlext.command.doctor.care_plan import health as measured
+from sqlext.procedure.procedure import Invocation, Parameter, Procedure
+from sqlext.sql.statements.statement import TableName
+
+
+def health(invocation: Invocation) -> Sequence[Sequence[Any]]:
+    """A row for each measure."""
+    name = TableName(invocation.table_parts(invocation.arguments["table"]))
+    found = measured(invocation.environment, invocation.spark, name)
+    return [(one.name, one.value, one.bytes, one.about) for one in found]
+
+
+HEALTH = Procedure(
+    "health",
+    (Parameter("table", "string"),),
+    (("measure", "string"), ("value", "long"), ("bytes", "long"), ("about", "string")),
+    health,
+)
