@@ -60,7 +60,7 @@ ROOMS = {
     "procedure": ["", "foreign", "registry", "call", "described_procedures"],
     "scan": ["filter", "files", "deletes", "", "metadata_tables", "checks"],
     "spark": ["", "shim", "catalog", "scan", "session", "query", "bridge"],
-    "spec": ["", "avro", "manifests", "metadata"],
+    "spec": ["", "stored_bytes", "avro", "manifests", "metadata"],
     "sql": ["statements", "tokens", "syntax", "", "lowering"],
 }
 """The rooms of a package, each of which may import those before it; "" is the package's own folder, but for modules

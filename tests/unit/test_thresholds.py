@@ -24,6 +24,9 @@ NO_THRESHOLDS = {
     "file_deletion.DELETING_THREADS",
     "orphan_files.LEAST_AGE_MS",
     "other_tables._HEAD_BYTES",
+    # of a repair
+    "repair._MOST_TEXT",
+    "table_from_files._FORMAT_VERSION",
     # waits, and tries of what a conflict ended
     "compaction._TRIES",
     "rerun._RERUNS_AT_ONCE",

@@ -12,9 +12,9 @@ from sqlext.command.doctor.data_file_checks import data_file_findings
 from sqlext.errors import AnalysisError, CorruptionError, NotFoundError, UnsupportedError
 from sqlext.scan.checks.finding import Check, Finding, Severity
 from sqlext.scan.checks.table_checks import CHECKSUM_EXPECTED, CHECKSUM_FOUND, TableCheck, check_table
-from sqlext.spec.checksum import ChecksumState
 from sqlext.spec.metadata.metadata_checksum import checksum_state
 from sqlext.spec.metadata.table_metadata import decode_table_metadata
+from sqlext.spec.stored_bytes.checksum import ChecksumState
 from sqlext.storage.file_io import FileIO
 from sqlext.storage.in_threads import in_threads
 from sqlext.storage.location import join

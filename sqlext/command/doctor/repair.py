@@ -24,7 +24,6 @@ from sqlext.scan.checks.delete_checks import dangling_deletes
 from sqlext.scan.checks.finding import Check
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.spec.avro import avro_file
-from sqlext.spec.checksum import ChecksumState
 from sqlext.spec.manifests import puffin
 from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.manifests.manifest import ManifestEntry, ManifestFile
@@ -32,6 +31,7 @@ from sqlext.spec.metadata import metadata_checksum
 from sqlext.spec.metadata.metadata_update import with_metadata_log
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata, decode_table_metadata, metadata_beginning
+from sqlext.spec.stored_bytes.checksum import ChecksumState
 from sqlext.storage.file_io import FileIO
 from sqlext.storage.location import join, same_place
 

@@ -25,7 +25,6 @@ from sqlext.scan.checks.totals import change_findings, total_findings, totals_of
 from sqlext.scan.deletes.deletion_vector_file import read_deletion_vector
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.spec.avro import avro_file
-from sqlext.spec.checksum import ChecksumState
 from sqlext.spec.manifests import puffin
 from sqlext.spec.manifests.content_file import Content, ContentFile, ContentKey
 from sqlext.spec.manifests.manifest import (
@@ -37,6 +36,7 @@ from sqlext.spec.manifests.manifest import (
 )
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata
+from sqlext.spec.stored_bytes.checksum import ChecksumState
 from sqlext.storage.file_io import FileIO
 from sqlext.storage.in_threads import in_threads
 from sqlext.storage.location import same_place

@@ -17,9 +17,9 @@ from typing import Any
 import fastavro
 import pyarrow as pa
 
-from sqlext.spec import checksum
-from sqlext.spec.checksum import ChecksumState
-from sqlext.spec.decompression import inflate, unsnappy, unzstd
+from sqlext.spec.stored_bytes import checksum
+from sqlext.spec.stored_bytes.checksum import ChecksumState
+from sqlext.spec.stored_bytes.decompression import inflate, unsnappy, unzstd
 
 _MAGIC = b"Obj\x01"
 _SYNC_SIZE = 16

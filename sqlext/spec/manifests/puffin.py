@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from sqlext.spec import checksum
-from sqlext.spec.checksum import ChecksumState
+from sqlext.spec.stored_bytes import checksum
+from sqlext.spec.stored_bytes.checksum import ChecksumState
 
 MAGIC = b"PFA1"
 _NOT_KNOWN_YET = -1

@@ -5,8 +5,8 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable
 
-from sqlext.spec import checksum
-from sqlext.spec.checksum import ChecksumState
+from sqlext.spec.stored_bytes import checksum
+from sqlext.spec.stored_bytes.checksum import ChecksumState
 
 _RAW = -15
 # No name, no time; made on an unknown system; with an extra field (RFC 1952).

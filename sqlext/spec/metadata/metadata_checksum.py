@@ -1,4 +1,4 @@
-"""The checksum of a metadata file (`sqlext.spec.checksum`).
+"""The checksum of a metadata file (`sqlext.spec.stored_bytes.checksum`).
 
 A plain file ends with a member of its JSON object that has the CRC-32 and the size of all bytes before it. Another
 engine may keep the member in a text of its own: then the size is another one, and the member says nothing.
@@ -9,9 +9,9 @@ from __future__ import annotations
 import zlib
 from collections.abc import Iterable
 
-from sqlext.spec import checksum
-from sqlext.spec.checksum import ChecksumState
 from sqlext.spec.metadata import gzip_parts
+from sqlext.spec.stored_bytes import checksum
+from sqlext.spec.stored_bytes.checksum import ChecksumState
 
 MEMBER = "sqlext-checksum"
 GZIP_MAGIC = b"\x1f\x8b"

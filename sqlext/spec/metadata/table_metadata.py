@@ -12,7 +12,6 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 from sqlext.errors import AnalysisError, CorruptionError, NotFoundError, UnsupportedError
-from sqlext.spec.decompression import gunzip, gunzip_beginning
 from sqlext.spec.iso_date_time import format_timestamp
 from sqlext.spec.metadata.metadata_checksum import GZIP_MAGIC, MEMBER, closing
 from sqlext.spec.metadata.metadata_shape import require_metadata_shape
@@ -22,6 +21,7 @@ from sqlext.spec.metadata.unknown_fields import UnknownFields, restore_unknown_f
 from sqlext.spec.partition_spec import FIRST_PARTITION_FIELD_ID, PartitionSpec, partition_fields_from_json
 from sqlext.spec.schema import Schema
 from sqlext.spec.sort_order import UNSORTED, SortOrder
+from sqlext.spec.stored_bytes.decompression import gunzip, gunzip_beginning
 
 HIGHEST_FORMAT_VERSION = 3
 _NO_SNAPSHOT = -1

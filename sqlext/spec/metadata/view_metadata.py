@@ -9,9 +9,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlext.errors import CorruptionError, UnsupportedError
-from sqlext.spec.decompression import gunzip
 from sqlext.spec.metadata.metadata_shape import require_view_metadata_shape
 from sqlext.spec.schema import Schema
+from sqlext.spec.stored_bytes.decompression import gunzip
 
 COMMIT_ID = "sqlext.commit-id"
 """The key in a version's summary for the id of the commit that made the version."""

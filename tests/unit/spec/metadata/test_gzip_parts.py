@@ -9,8 +9,8 @@ import zlib
 import pyarrow as pa
 import pytest
 
-from sqlext.spec.decompression import gunzip, gunzip_beginning
 from sqlext.spec.metadata.gzip_parts import deflated_part, gzip_of
+from sqlext.spec.stored_bytes.decompression import gunzip, gunzip_beginning
 
 
 @pytest.mark.parametrize("seed", range(20))

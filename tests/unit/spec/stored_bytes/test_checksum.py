@@ -11,9 +11,7 @@ from dataclasses import replace
 import pytest
 
 from sqlext.errors import CorruptionError
-from sqlext.spec import checksum
 from sqlext.spec.avro import avro_file
-from sqlext.spec.checksum import ChecksumState
 from sqlext.spec.manifests import puffin
 from sqlext.spec.manifests.deletion_vector import BLOB_TYPE, encode_deletion_vector
 from sqlext.spec.manifests.manifest import ManifestContent, ManifestFile, decode_manifest_list, encode_manifest_list
@@ -31,6 +29,8 @@ from sqlext.spec.metadata.table_metadata import (
 from sqlext.spec.partition_spec import UNPARTITIONED
 from sqlext.spec.schema import Schema
 from sqlext.spec.sort_order import UNSORTED
+from sqlext.spec.stored_bytes import checksum
+from sqlext.spec.stored_bytes.checksum import ChecksumState
 from sqlext.spec.types import LongType, NestedField
 from unit.spec import iceberg_tables
 

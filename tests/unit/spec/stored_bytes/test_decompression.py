@@ -7,7 +7,14 @@ import zlib
 import pyarrow as pa
 import pytest
 
-from sqlext.spec.decompression import ALWAYS_ALLOWED_BYTES, MAX_BLOCK_BYTES, gunzip, inflate, unsnappy, unzstd
+from sqlext.spec.stored_bytes.decompression import (
+    ALWAYS_ALLOWED_BYTES,
+    MAX_BLOCK_BYTES,
+    gunzip,
+    inflate,
+    unsnappy,
+    unzstd,
+)
 
 TEXT = b'{"snapshot-id": 1}' * 1000
 BOMB = bytes(ALWAYS_ALLOWED_BYTES + 1)

@@ -1,0 +1,1 @@
+"""Bytes as files have them: compressed, and with checksums."""
