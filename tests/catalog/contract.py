@@ -27,6 +27,7 @@ from sqlext.errors import (
     AlreadyExistsError,
     AnalysisError,
     CommitConflict,
+    CorruptionError,
     NotFoundError,
     SqlextError,
     UnsupportedError,
@@ -50,6 +51,7 @@ class CatalogContract:
     isolates_tables = True
     keeps_locations_apart = True
     undrops = True
+    writes_metadata_files = True
 
     @pytest.fixture
     def opener(self) -> Iterator[Opener]:
@@ -113,6 +115,25 @@ class CatalogContract:
             assert catalog.load_table(ORDERS).metadata == table.metadata
         assert len(table.metadata.metadata_log) == 4
         assert table.metadata.table_uuid == catalog.load_table(ORDERS).metadata.table_uuid
+
+    def test_an_earlier_version_takes_the_place_of_one_that_cannot_be_read(self, catalog: Catalog) -> None:
+        first = create(catalog)
+        table = catalog.commit(ORDERS, first, changed(first, number="1"))
+        if not self.writes_metadata_files:
+            with refused(UnsupportedError):
+                catalog.replace_damaged(ORDERS, table.metadata_location, first.metadata)
+            return
+        catalog.io.replace(table.metadata_location, b"{")
+        with refused(CorruptionError):
+            catalog.load_table(ORDERS)
+        with refused(CommitConflict):
+            catalog.replace_damaged(ORDERS, first.metadata_location, first.metadata)
+        made = catalog.replace_damaged(ORDERS, table.metadata_location, first.metadata)
+        assert catalog.load_table(ORDERS) == made
+        assert made.metadata == first.metadata
+        assert catalog.commit(ORDERS, made, changed(made, number="2")) == catalog.load_table(ORDERS)
+        with refused(CommitConflict):
+            catalog.replace_damaged(ORDERS, table.metadata_location, first.metadata)
 
     def test_a_commit_to_a_dropped_table_does_not_land(self, catalog: Catalog) -> None:
         base = create(catalog)

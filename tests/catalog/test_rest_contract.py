@@ -36,6 +36,7 @@ class TestRest(CatalogContract):
     # where tables are is for the server to say
     keeps_locations_apart = False
     undrops = False
+    writes_metadata_files = False
 
     @pytest.fixture
     def opener(self, server: RestServer) -> Opener:

@@ -17,6 +17,7 @@ from sqlext.catalog.catalog_settings import open_catalog
 class TestRestModel(CatalogContract):
     keeps_locations_apart = False
     undrops = False
+    writes_metadata_files = False
 
     @pytest.fixture
     def opener(self, tmp_path: Path) -> Iterator[Opener]:
