@@ -27,6 +27,9 @@ class Repairing(Enum):
     FROM_FILES = "files"
 
 
+_REPAIRS = frozenset({Repairing.DAMAGE, Repairing.FROM_FILES})
+
+
 @dataclass(frozen=True, slots=True)
 class Answer:
     """One thing that is wrong, with what mends it or has been done."""
@@ -58,7 +61,7 @@ def consult(
         if repairing != Repairing.FROM_FILES or missing.condition != "TABLE_OR_VIEW_NOT_FOUND":
             raise
         return [_made_of_files(environment, catalog, identifier, None)]
-    if repairing == Repairing.NOTHING or not found.findings:
+    if repairing not in _REPAIRS or not found.findings:
         return [Answer(one, _way_out(one, found)) for one in found.findings]
     first, repairs = found, list[Repair]()
     bits = list(turn_back_bits(catalog, found))

@@ -97,7 +97,7 @@ class SnapshotRepair:
             gone = [file for file in live if file.key in self._action.removed]
             removed += gone
             if gone:
-                kept.append(writer.without(manifest, frozenset(file.key for file in gone), base))
+                kept.append(writer.without([manifest], frozenset(file.key for file in gone), base))
             else:
                 kept.append(writer.recounted(manifest, entries, base))
         return kept, removed, totals
