@@ -8,6 +8,8 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
 
+from sqlext.storage.location import to_local_path
+
 
 def folder(warehouse: Path, table: str) -> Path:
     return warehouse.joinpath(*table.split(".")[1:])
@@ -35,7 +37,7 @@ def test_a_lost_data_file(spark: SparkSession, warehouse: Path, table_name: str)
     filled(spark, table_name)
     spark.sql(f"CACHE TABLE {table_name}")
     (path,) = (row[0] for row in spark.sql(f"SELECT DISTINCT _file FROM {table_name} WHERE id = 4").collect())
-    Path(path.removeprefix("file://")).unlink()
+    Path(to_local_path(path)).unlink()
     (found,) = fsck(spark, f"'{table_name}'")
     assert (found["check"], found.severity, found.object) == ("missing", "error", path)
     assert found.repair == "repair => true"
