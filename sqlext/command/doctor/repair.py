@@ -39,6 +39,7 @@ _DAMAGES = (Check.CHECKSUM, Check.UNREADABLE, Check.DELETION_VECTOR)
 _MENDING: Mapping[str, Callable[[bytes], bytes | None]] = {
     ".avro": avro_file.without_flipped_bit,
     ".puffin": puffin.without_flipped_bit,
+    ".stats": puffin.without_flipped_bit,
     ".metadata.json": metadata_checksum.without_flipped_bit,
     ".metadata.json.gz": metadata_checksum.without_flipped_bit,
 }

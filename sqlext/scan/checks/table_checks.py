@@ -251,6 +251,11 @@ class _Checking:
             finding = _size_finding(path, sizes[path], told, "file of statistics", one.get("snapshot-id"))
             if finding is not None:
                 self._findings.append(replace(finding, severity=Severity.WARNING))
+        for one in self._metadata.statistics:
+            data = _read(self._io, str(one["statistics-path"]))
+            if isinstance(data, bytes):
+                damage = _damage(str(one["statistics-path"]), puffin.checksum_state(data), one.get("snapshot-id"))
+                self._findings += [replace(finding, severity=Severity.WARNING) for finding in damage]
         there = [
             (file, id) for file, id in files.values() if file.is_deletion_vector and file.key not in self._lost_files
         ]

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from sqlext.spec.manifests.path_prefix import PathPrefix
+from sqlext.spec.metadata.metadata_checksum import GZIP_MAGIC, MEMBER, closing
 from sqlext.spec.metadata.table_metadata import ungzipped
 
 _PLACES = ("write.data.path", "write.metadata.path", "write.object-storage.path", "write.folder-storage.path")
-_GZIP_MAGIC = b"\x1f\x8b"
 
 
 def moved_metadata(data: bytes, prefix: PathPrefix) -> bytes:
@@ -32,8 +32,10 @@ def moved_metadata(data: bytes, prefix: PathPrefix) -> bytes:
     if obj.get("properties"):
         for name in _PLACES:
             obj["properties"] = _moved(obj["properties"], name, prefix)
+    # The checksum is of another text, and that of a gzipped file is outside of the text.
+    obj.pop(MEMBER, None)
     text = json.dumps(obj, ensure_ascii=False, separators=(",", ":")).encode()
-    return gzip.compress(text, mtime=0) if data.startswith(_GZIP_MAGIC) else text
+    return gzip.compress(text, mtime=0) if data.startswith(GZIP_MAGIC) else text[:-1] + closing([text[:-1]])
 
 
 def _moved(obj: Mapping[str, Any], name: str, prefix: PathPrefix) -> dict[str, Any]:

@@ -15,9 +15,11 @@ from sqlext.spec.avro import avro_file
 from sqlext.spec.manifests import puffin
 from sqlext.spec.manifests.deletion_vector import BLOB_TYPE, encode_deletion_vector
 from sqlext.spec.manifests.manifest import ManifestContent, ManifestFile, decode_manifest_list, encode_manifest_list
+from sqlext.spec.manifests.path_prefix import PathPrefix
 from sqlext.spec.manifests.puffin import NewBlob, encode_puffin
 from sqlext.spec.metadata.metadata_checksum import checksum_state, without_flipped_bit
 from sqlext.spec.metadata.metadata_text import MetadataText, encode_with_text
+from sqlext.spec.metadata.moved_metadata import moved_metadata
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import (
     TableMetadata,
@@ -55,7 +57,7 @@ def manifest_list(manifests: int = 0) -> bytes:
 
 def vectors() -> bytes:
     blob = NewBlob(BLOB_TYPE, encode_deletion_vector(bytes(8)), (1,), {"referenced-data-file": "f", "cardinality": "0"})
-    return encode_puffin([blob, blob], created_by="sqlext 1")[0]
+    return encode_puffin([blob, blob], created_by="sqlext 1").data
 
 
 def avro_state(data: bytes) -> ChecksumState:
@@ -127,6 +129,20 @@ def test_a_member_that_another_engine_has_kept_says_nothing() -> None:
     assert kept.rstrip(b"}").endswith(obj["sqlext-checksum"].encode() + b'"')
     assert checksum_state(kept) == ChecksumState.ABSENT
     assert checksum_state(json.dumps(obj, indent=1).encode()) == ChecksumState.ABSENT
+
+
+def test_a_puffin_file_with_other_properties_has_a_checksum_of_its_own() -> None:
+    made = puffin.with_properties(vectors(), lambda properties: {**properties, "referenced-data-file": "g"})
+    assert made != vectors()
+    assert puffin.checksum_state(made) == ChecksumState.RIGHT
+
+
+def test_moved_metadata_has_a_checksum_of_its_own() -> None:
+    """Also to a place of as many characters, where the text has the size that the checksum tells."""
+    moved = moved_metadata(encode_table_metadata(metadata()), PathPrefix("file:///w", "file:///v"))
+    assert decode_table_metadata(moved, "m").location == "file:///v/db/t"
+    assert checksum_state(moved) == ChecksumState.RIGHT
+    assert checksum_state(moved_metadata(gzipped(), PathPrefix("file:///w", "file:///v"))) == ChecksumState.ABSENT
 
 
 def test_the_member_is_of_one_text_and_no_field_of_the_table() -> None:
