@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
-from sqlext.catalog.catalog import Catalog
-from sqlext.catalog.identifier import Namespace, TableIdentifier
+from sqlext.catalog.catalog import all_tables
+from sqlext.catalog.identifier import TableIdentifier
 from sqlext.command.doctor.consultation import Answer, Repairing, consult
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
 from sqlext.spark.query.cached_tables import renew_caches
@@ -22,7 +22,7 @@ def fsck(invocation: Invocation) -> Sequence[Sequence[Any]]:
     else:
         if repairing == Repairing.FROM_FILES:
             raise FSCK.refused("repair => 'files' needs a table")
-        identifiers = list(_all_tables(invocation.environment.catalogs.catalog(invocation.catalog), ()))
+        identifiers = list(all_tables(invocation.environment.catalogs.catalog(invocation.catalog)))
     rows: list[Sequence[Any]] = []
     for identifier in identifiers:
         found = consult(invocation.environment, invocation.catalog, identifier, repairing, data_files=data_files)
@@ -58,13 +58,6 @@ def _reads_data_files(text: str | None) -> bool:
     if text is not None and text.lower() not in ("metadata", "files"):
         raise FSCK.refused(f"check is {text}, and none of metadata, files")
     return text is not None and text.lower() == "files"
-
-
-def _all_tables(catalog: Catalog, namespace: Namespace) -> Iterator[TableIdentifier]:
-    if namespace:
-        yield from catalog.list_tables(namespace)
-    for child in catalog.list_namespaces(namespace):
-        yield from _all_tables(catalog, child)
 
 
 FSCK = Procedure(

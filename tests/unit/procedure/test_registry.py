@@ -15,7 +15,7 @@ ELSEWHERE = (
     "compact_database", "compact_manifest", "create_tag", "create_tag_from_timestamp",
     "delete_tag", "expire_tags", "replace_tag", "rename_tag", "rollback", "rollback_to_watermark", "create_branch",
     "delete_branch", "rename_branch", "migrate_table", "migrate_database", "repair", "purge_files",
-    "mark_partition_done", "clear_consumers", "expire_partitions", "trigger_tag_automatic_creation",
+    "mark_partition_done", "clear_consumers", "trigger_tag_automatic_creation",
     "alter_view_dialect",
 )  # fmt: skip
 
