@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from uuid import UUID
 
@@ -10,16 +10,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 from pyroaring import BitMap64
 
 from sqlext.errors import CorruptionError, NotFoundError
 from sqlext.scan.scan_plan import FileScanTask
 from sqlext.spec.arrow_field_id import fields_by_id
 from sqlext.spec.manifests.row_lineage import LAST_UPDATED, ROW_ID
+from sqlext.spec.manifests.row_origins import ORIGIN_COLUMNS
 from sqlext.spec.types import NestedField
 from sqlext.storage.file_io import FileIO
 
 _KIND = "data file"
+_BATCH_BYTES = 16 * 1024 * 1024
+_LEAST_ROWS, _MOST_ROWS = 1024, 131_072
 # By Arrow type of a table's column: other types that files of other writers, or before a promotion, have for it.
 _ALIKE = {
     pa.string(): (pa.large_string(), pa.string_view()),
@@ -37,39 +41,82 @@ class RowColumns:
     fields: Sequence[NestedField]
     arrow: pa.Schema
 
+    def shape(self, *, lineage: bool, origins: bool) -> pa.Schema:
+        """The columns of `live_rows`, all nullable, without field ids."""
+        behind = ((ROW_ID, LAST_UPDATED) if lineage else ()), (ORIGIN_COLUMNS if origins else ())
+        numbers = [(field.name, pa.int64()) for fields in behind for field in fields]
+        return pa.schema([*((one.name, one.type) for one in self.arrow), *numbers])
 
-def live_rows(io: FileIO, task: FileScanTask, columns: RowColumns, *, lineage: bool) -> pa.Table | None:
-    """The rows that are not deleted by position, in order; equality deletes are ignored.
 
-    With `lineage` the columns `_row_id` and `_last_updated_sequence_number` follow (spec: Row Lineage). Columns without
-    field ids in the file count as missing. None if a column has a type that is not supported here. Raises NotFoundError
-    or CorruptionError naming the file.
+class OnlyByQuery(Exception):
+    """A data file has a column of a type that is not projected here, or none with a field id: Spark reads it."""
+
+
+def live_rows(
+    io: FileIO, task: FileScanTask, columns: RowColumns, *, lineage: bool, source: int | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The rows that are not deleted by position, in order, in batches of `RowColumns.shape`; equality deletes are
+    ignored.
+
+    With `lineage` the columns `_row_id` and `_last_updated_sequence_number` follow (spec: Row Lineage), and with
+    `source` the columns `ORIGIN_COLUMNS`: this number, and the row's position. Columns without field ids in the file
+    count as missing. Raises OnlyByQuery before the first row, NotFoundError or CorruptionError naming the file.
     """
     path = task.file.file_path
     try:
-        with io.open_input(path) as source, pq.ParquetFile(source) as file:
+        with io.open_input(path) as opened, pq.ParquetFile(opened) as file:
             there = fields_by_id(file.schema_arrow)
             wanted = [there.get(field.id) for field in columns.fields]
-            if not all(map(_is_taken, columns.arrow, wanted)):
-                return None
-            moved = [there[field.id].name for field in (ROW_ID, LAST_UPDATED) if lineage and field.id in there]
-            read = file.read(columns=[*(field.name for field in wanted if field is not None), *moved])
-            count = file.metadata.num_rows
+            if not there or not all(map(_is_taken, columns.arrow, wanted)):
+                raise OnlyByQuery(path)
+            yield from _projected(file, task, columns, wanted, there if lineage else None, source)
     except FileNotFoundError as error:
         raise NotFoundError("FILE_NOT_FOUND", path=path, kind=_KIND) from error
     except (pa.ArrowException, OSError, ValueError) as error:
         raise CorruptionError("CORRUPT_FILE", path=path, kind=_KIND, reason=error) from error
-    rows = [
-        _default(told, field.type, count) if found is None else _typed(read.column(found.name), field.type)
-        for told, field, found in zip(columns.fields, columns.arrow, wanted, strict=True)
-    ]
-    names = columns.arrow.names
-    if lineage:
-        stored = {id: read.column(there[id].name) for id in (ROW_ID.id, LAST_UPDATED.id) if id in there}
-        rows += _lineage(task, count, stored)
-        names = [*names, ROW_ID.name, LAST_UPDATED.name]
-    live = pa.table(rows, names=names)
-    return live if task.position_deletes is None else live.filter(_live(task.deleted_positions(), count))
+
+
+def _projected(
+    file: pq.ParquetFile,
+    task: FileScanTask,
+    columns: RowColumns,
+    wanted: Sequence[pa.Field | None],
+    lineage: Mapping[int, pa.Field] | None,
+    source: int | None,
+) -> Iterator[pa.RecordBatch]:
+    """As `live_rows`; `lineage` are the file's columns by field id, None if lineage is not asked for."""
+    moved = (
+        [] if lineage is None else [lineage[field.id].name for field in (ROW_ID, LAST_UPDATED) if field.id in lineage]
+    )
+    names = [*(field.name for field in wanted if field is not None), *moved]
+    live = None if task.position_deletes is None else _live(task.deleted_positions(), file.metadata.num_rows)
+    shape = columns.shape(lineage=lineage is not None, origins=source is not None)
+    start = 0
+    for batch in file.iter_batches(_batch_rows(file.metadata), columns=names):
+        count = batch.num_rows
+        rows = [
+            _default(told, field.type, count) if found is None else _typed(batch.column(found.name), field.type)
+            for told, field, found in zip(columns.fields, columns.arrow, wanted, strict=True)
+        ]
+        if lineage is not None:
+            stored = {id: batch.column(lineage[id].name) for id in (ROW_ID.id, LAST_UPDATED.id) if id in lineage}
+            rows += _lineage(task, start, count, stored)
+        if source is not None:
+            rows += [pa.repeat(pa.scalar(source, pa.int64()), count), pa.array(np.arange(start, start + count))]
+        kept = pa.RecordBatch.from_arrays(rows, schema=shape)
+        if live is not None:
+            mask = live[start : start + count]
+            kept = kept if mask.all() else kept.filter(pa.array(mask))
+        start += count
+        if kept.num_rows:
+            yield kept
+
+
+def _batch_rows(footer: pq.FileMetaData) -> int:
+    """The rows of a batch of at most about `_BATCH_BYTES`, by the size of the file's rows."""
+    size = sum(footer.row_group(index).total_byte_size for index in range(footer.num_row_groups))
+    fitting: int = _BATCH_BYTES * footer.num_rows // max(size, 1)
+    return max(_LEAST_ROWS, min(_MOST_ROWS, fitting))
 
 
 def _is_taken(column: pa.Field, stored: pa.Field | None) -> bool:
@@ -82,10 +129,10 @@ def _is_taken(column: pa.Field, stored: pa.Field | None) -> bool:
     return stored.type in _ALIKE.get(column.type, ())
 
 
-def _typed(column: pa.ChunkedArray, type: pa.DataType) -> pa.ChunkedArray:
+def _typed(column: pa.Array, type: pa.DataType) -> pa.Array:
     if isinstance(column.type, pa.BaseExtensionType):
-        column = pa.chunked_array([chunk.storage for chunk in column.chunks], column.type.storage_type)
-    return column.cast(type)
+        column = column.storage
+    return column if column.type == type else column.cast(type)
 
 
 def _default(field: NestedField, type: pa.DataType, count: int) -> pa.Array:
@@ -94,20 +141,21 @@ def _default(field: NestedField, type: pa.DataType, count: int) -> pa.Array:
     return pa.repeat(pa.scalar(value.bytes if isinstance(value, UUID) else value, type), count)
 
 
-def _lineage(task: FileScanTask, count: int, stored: Mapping[int, pa.ChunkedArray]) -> list[pa.Array | pa.ChunkedArray]:
-    """Row ids and last updated sequence numbers, stored or inherited; null if the file has no first row id."""
+def _lineage(task: FileScanTask, start: int, count: int, stored: Mapping[int, pa.Array]) -> list[pa.Array]:
+    """Row ids and last updated sequence numbers of `count` rows from position `start`, stored or inherited; null if the
+    file has no first row id."""
     first = task.file.first_row_id
     if first is None:
         return [pa.nulls(count, pa.int64())] * 2
     inherited = {
-        ROW_ID.id: pa.array(np.arange(first, first + count)),
+        ROW_ID.id: pa.array(np.arange(first + start, first + start + count)),
         LAST_UPDATED.id: pa.repeat(pa.scalar(task.sequence_number, pa.int64()), count),
     }
     return [pc.coalesce(stored[id], own) if id in stored else own for id, own in inherited.items()]
 
 
-def _live(deleted: BitMap64, count: int) -> pa.Array:
+def _live(deleted: BitMap64, count: int) -> NDArray[np.bool_]:
     live = np.ones(count, np.bool_)
     positions = np.frombuffer(deleted.to_array(), np.uint64)
     live[positions[positions < count].astype(np.int64)] = False
-    return pa.array(live)
+    return live

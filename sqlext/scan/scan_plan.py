@@ -104,10 +104,6 @@ class ScanPlan:
         """Rows of all tasks after position deletes, before equality deletes."""
         return sum(task.file.record_count - task.deleted_rows for task in self.tasks)
 
-    @property
-    def size_in_bytes(self) -> int:
-        return sum(task.file.file_size_in_bytes for task in self.tasks)
-
     def by_path(self) -> Mapping[str, FileScanTask]:
         """The tasks by the path of their file."""
         return {task.file.file_path: task for task in self.tasks}

@@ -19,7 +19,7 @@ from pyroaring import BitMap64
 from sqlext.errors import SqlextError
 from sqlext.spec.manifests.content_file import Content, ContentFile
 
-Kind = Literal["file", "positions", "matched", "repeated", "counts", "error"]
+Kind = Literal["file", "positions", "matched", "repeated", "origins", "stored_origins", "counts", "error"]
 
 MESSAGE_SCHEMA = pa.schema(
     [pa.field("kind", pa.string()), pa.field("path", pa.string()), pa.field("payload", pa.binary())]
@@ -32,7 +32,8 @@ class TaskMessage:
 
     `file`: a content file that was written. `positions`: rows deleted from the data file `path`. `matched`: rows of
     `path` that a source row matches and no clause changes. `repeated`: positions of either kind that several rows of
-    the task name. `counts`: rows by verb. `error`: why the task stopped.
+    the task name. `origins`: of the rows of the new data file `path`, as `OriginRuns.packed`; `stored_origins`: their
+    head, of which the rest is at `origins_location(path)`. `counts`: rows by verb. `error`: why the task stopped.
     """
 
     kind: Kind
@@ -75,6 +76,19 @@ def matched_message(path: str, positions: BitMap64) -> TaskMessage:
 
 def repeated_message(path: str, positions: BitMap64) -> TaskMessage:
     return TaskMessage("repeated", path, positions.serialize())
+
+
+def origins_message(path: str, packed: bytes) -> TaskMessage:
+    return TaskMessage("origins", path, packed)
+
+
+def stored_origins_message(path: str, head: bytes) -> TaskMessage:
+    return TaskMessage("stored_origins", path, head)
+
+
+def origins_location(path: str) -> str:
+    """The file of the origins of a data file's rows, which is needed until the commit."""
+    return f"{path}.origins"
 
 
 def counts_message(counts: Mapping[str, int]) -> TaskMessage:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import pyarrow as pa
 
 from sqlext.spec.manifests.content_file import Content, ContentFile
+from sqlext.spec.manifests.row_origins import ORIGIN_COLUMNS, OriginRuns
 from sqlext.spec.schema import Schema
 from sqlext.spec.stored_fields import stored_schema
 from sqlext.storage.file_io import FileIO
@@ -56,6 +58,12 @@ class DataWriter:
         """Writes the remaining rows and returns all files, which are durable; none if there was no row."""
         return self._writer.close()
 
+    @property
+    def origins(self) -> Mapping[str, bytes]:
+        """The origins of the rows of each finished file by its path, as `OriginRuns.packed`; none unless the plan has
+        them."""
+        return self._writer.origins
+
     def abort(self) -> None:
         """Deletes every file of this writer."""
         self._writer.abort()
@@ -78,7 +86,8 @@ class ContentWriter:
         self._content = content
         self._equality_ids = equality_ids
         self._names = _file_names(name_prefix, plan.operation_id, content)
-        self._aligner = Aligner(schema, plan.table_name)
+        taken = replace(schema, fields=(*schema.fields, *ORIGIN_COLUMNS)) if plan.has_origins else schema
+        self._aligner = Aligner(taken, plan.table_name)
         stored = stored_schema(schema)
         self._layout = ParquetLayout.of(
             stored,
@@ -97,6 +106,8 @@ class ContentWriter:
         self._judged_rows = 0
         self._row_bytes = 0.0
         self._finished: list[ContentFile] = []
+        self.origins: dict[str, bytes] = {}
+        """The origins of each finished file's rows, by its path, if the plan has them."""
 
     def write(self, columns: list[pa.Array]) -> None:
         """Takes rows."""
@@ -246,6 +257,9 @@ class ContentWriter:
         order = self._plan.sort_order_id if self._content == Content.DATA else None
         file = rows.file.finish(self._content, self._plan.spec.spec_id, rows.partition, self._equality_ids, order)
         rows.file = None
+        if rows.origins is not None:
+            self.origins[file.file_path] = rows.origins.packed()
+            rows.origins = OriginRuns()
         return file
 
 
@@ -258,6 +272,7 @@ class _PartitionRows:
         self.held_bytes = 0
         self.spilled: list[SpilledRows] = []
         self.file: ParquetFile | None = None
+        self.origins = OriginRuns() if plan.has_origins else None
         self._plan = plan
         # Encoded bytes per byte of Arrow memory; a safe guess until a row group is written.
         self._density = 1.0
@@ -286,9 +301,16 @@ class _PartitionRows:
 
     def write_group(self, file: ParquetFile) -> None:
         before = file.size
-        file.write_row_group(self.batches)
+        file.write_row_group(self.batches if self.origins is None else self._without_origins(self.origins))
         self._density = max(_LEAST_DENSITY, (file.size - before) / max(1, self.held_bytes))
         self.batches, self.held_bytes = [], 0
+
+    def _without_origins(self, origins: OriginRuns) -> list[pa.RecordBatch]:
+        """The rows' own columns; their origins are kept."""
+        for batch in self.batches:
+            source, position = (column.to_numpy() for column in batch.columns[-len(ORIGIN_COLUMNS) :])
+            origins.add(source, position)
+        return [batch.select(range(batch.num_columns - len(ORIGIN_COLUMNS))) for batch in self.batches]
 
 
 def _file_names(prefix: str, operation_id: str, content: Content) -> Iterator[str]:

@@ -15,6 +15,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from sqlext.errors import SqlextError, StorageError
+from sqlext.spec.manifests.row_origins import head_of
 from sqlext.storage.file_io import FileIO
 from sqlext.write.commit_message import (
     TaskMessage,
@@ -22,6 +23,9 @@ from sqlext.write.commit_message import (
     encode_messages,
     error_message,
     file_message,
+    origins_location,
+    origins_message,
+    stored_origins_message,
 )
 from sqlext.write.data_writer import DataWriter
 from sqlext.write.delete_writer import EqualityDeleteWriter
@@ -37,6 +41,8 @@ TaskIdentity = Callable[[], tuple[int, int]]
 
 
 COPIES = "copies"
+# The most bytes of a file's row origins in a message; more are stored beside the file.
+_MOST_ORIGINS_BYTES = 4 * 1024 * 1024
 
 
 class _Work(Protocol):
@@ -142,6 +148,7 @@ def _reported(error: Exception) -> SqlextError:
 
 class _Rows:
     def __init__(self, io: FileIO, plan: WritePlan, task_id: int, attempt: int) -> None:
+        self._io = io
         self._data = DataWriter(io, plan, task_id, attempt)
         self._inserted = 0
 
@@ -151,7 +158,14 @@ class _Rows:
 
     def close(self) -> list[TaskMessage]:
         files = [file_message(file) for file in self._data.close()]
-        return [*files, counts_message({"inserted": self._inserted})]
+        origins = [self._origins(path, packed) for path, packed in self._data.origins.items()]
+        return [*files, *origins, counts_message({"inserted": self._inserted})]
+
+    def _origins(self, path: str, packed: bytes) -> TaskMessage:
+        if len(packed) <= _MOST_ORIGINS_BYTES:
+            return origins_message(path, packed)
+        self._io.create(origins_location(path), packed)
+        return stored_origins_message(path, head_of(packed))
 
     def abort(self) -> None:
         self._data.abort()

@@ -42,7 +42,7 @@ class WritePlan:
     its data file. Sizes are bytes: of a file on disk, and at most of an encoded row group. `operation_id` is in the
     name of every file. The rows' column `__violated` has indices into `rules`. A task keeps up to `buffer_size` bytes
     of rows in memory; with `spills` further ones go to its local disk. `io` is the store of the files, as executors
-    reach it.
+    reach it. With `has_origins` the rows have `ORIGIN_COLUMNS`, and the writer tells the origins of each file's rows.
     """
 
     table_name: str
@@ -65,6 +65,7 @@ class WritePlan:
     buffer_size: int = WRITE_BUFFER_SIZE.default
     spills: bool = WRITE_BUFFER_SPILLABLE.default
     io: FileIO = field(default_factory=LocalFileIO, compare=False)
+    has_origins: bool = False
 
     @property
     def identifier_field_ids(self) -> tuple[int, ...]:
@@ -83,6 +84,10 @@ class WritePlan:
         """The plan for rows with `_row_id` and `_last_updated_sequence_number` after the table's columns, each null
         where it is inherited (spec: Row Lineage)."""
         return replace(self, schema=replace(self.schema, fields=(*self.schema.fields, ROW_ID, LAST_UPDATED)))
+
+    def with_origins(self) -> WritePlan:
+        """The plan for rows that come from other data files, with `ORIGIN_COLUMNS` as the last ones."""
+        return replace(self, has_origins=True)
 
     @classmethod
     def from_metadata(

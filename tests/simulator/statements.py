@@ -6,10 +6,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+import numpy as np
 from pyroaring import BitMap64
 
 from simulator.files import Row, data_file, deleted_ids, equality_deletes, position_deletes, stored_rows
@@ -33,6 +34,7 @@ from sqlext.errors import SqlextError, StaleRead
 from sqlext.scan.scan_plan import plan_scan
 from sqlext.spec.expression import AlwaysTrue, In
 from sqlext.spec.manifests.content_file import ContentFile
+from sqlext.spec.manifests.row_origins import OriginRuns, RowOrigins, row_origins
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.partition_spec import PartitionSpec
@@ -217,7 +219,7 @@ class Convert(Statement):
 
 @dataclass
 class Compact(Statement):
-    """Some data files become one; no row changes."""
+    """Some data files become one or two; no row changes."""
 
     def branch(self) -> str | None:
         return "main"
@@ -231,12 +233,27 @@ class Compact(Statement):
         if not live:
             return
         chosen = process.rng.sample(sorted(live), process.rng.randint(1, len(live)))
-        rows = Counter(stored[path][1][at] for path in chosen for at in live[path])
+        cut = process.rng.randint(0, len(chosen))
         files = Files(process, self.name)
+        added: list[ContentFile] = []
+        origins: dict[str, RowOrigins] = {}
+
+        def write_deletes(rows: Mapping[str, DeletedRows]) -> Sequence[ContentFile]:
+            return [files.positions(base, path, one.positions) for path, one in rows.items()]
+
         with files.removed_on_error():
-            added = [files.data(base, rows)] if rows else []
+            for part in (chosen[:cut], chosen[cut:]):
+                # As `files.data` sorts the rows.
+                rows = sorted(
+                    (stored[path][1][at], number, at) for number, path in enumerate(part) for at in live[path]
+                )
+                if rows:
+                    runs = OriginRuns()
+                    runs.add(np.array([number for _, number, _ in rows]), np.array([at for _, _, at in rows]))
+                    added.append(files.data(base, Counter(row for row, _, _ in rows)))
+                    origins[added[-1].file_path] = row_origins(runs.packed(), dict(enumerate(part)))
             replaced = [stored[path][0] for path in chosen]
-            action = RewriteFiles(replaced, added, head.sequence_number, head.snapshot_id)
+            action = RewriteFiles(replaced, added, head.sequence_number, head.snapshot_id, origins, write_deletes)
         self._commit(process, action, base)
 
 

@@ -31,6 +31,8 @@ NO_THRESHOLDS = {
     "compaction._TRIES",
     "rerun._RERUNS_AT_ONCE",
     "write_operation._PAUSE_S",
+    # memory
+    "rewrite_part._BATCHES_AHEAD",
     # units, and what a value takes
     "distribution._MICROS_PER_HOUR",
     "catalog_care._COMMIT_S",

@@ -98,17 +98,23 @@ def arrangement(metadata: TableMetadata) -> Callable[[DataFrame], DataFrame] | N
 
 def ordered(rows: pa.Table, metadata: TableMetadata) -> pa.Table | None:
     """The rows in the table's sort order; None if Arrow cannot sort by it."""
-    schema, sort_order = metadata.schema(), metadata.sort_order()
-    if sort_order.is_unsorted or not can_sort(schema, sort_order):
+    if not keeps_order(metadata):
         return rows
+    columns = arrow_order(metadata)
+    return None if columns is None else rows.sort_by([(name, "ascending") for name in columns])
+
+
+def arrow_order(metadata: TableMetadata) -> Sequence[str] | None:
+    """The columns of the table's sort order; None if Arrow cannot sort by it: they are ascending as they are, and have
+    neither nulls nor NaN."""
     columns = []
-    for field in sort_order.fields:
-        column = next((one for one in schema.fields if one.id == field.source_id), None)
+    for field in metadata.sort_order().fields:
+        column = next((one for one in metadata.schema().fields if one.id == field.source_id), None)
         alike = column is not None and column.required and not isinstance(column.type, DoubleType | FloatType)
         if column is None or not alike or field.transform != IdentityTransform() or field.direction != "asc":
             return None
-        columns.append((column.name, "ascending"))
-    return rows.sort_by(columns)
+        columns.append(column.name)
+    return columns
 
 
 def keeps_order(metadata: TableMetadata) -> bool:

@@ -199,6 +199,23 @@ def delete_rows(
     return PositionDeletes(write_position_deletes(operation.io, operation.plan, positions, partitions))
 
 
+class DeletedRowsWriter:
+    """Writes deleted rows of data files to position-delete files of an operation, each time to others."""
+
+    def __init__(self, operation: WriteOperation) -> None:
+        self._operation = operation
+        self._times = 0
+
+    def __call__(self, rows: Mapping[str, DeletedRows]) -> Sequence[ContentFile]:
+        """Position-delete files of format version 2. Raises StorageError."""
+        self._times += 1
+        plan = self._operation.plan
+        plan = replace(plan, operation_id=f"{plan.operation_id}-{self._times}")
+        positions = {path: one.positions for path, one in rows.items()}
+        partitions = {path: (one.spec_id, one.partition) for path, one in rows.items()}
+        return write_position_deletes(self._operation.io, plan, positions, partitions)
+
+
 def touched_files(
     environment: Environment, target: Target, positions: Mapping[str, BitMap64]
 ) -> Sequence[FileScanTask]:

@@ -1,13 +1,14 @@
 """Compaction of buckets (sorted runs) and of other partitions' files, in commits of its own.
 
-Other writers go first: if another commit deletes rows of the files it rewrites, compaction tries again or gives up. The
-commit that it follows stays in any case.
+Rows that others delete while it writes are deleted in its new files too. If another commit removes a file that it
+rewrites, the new files with rows of it are left out; compaction tries again or gives up. The commit that it follows
+stays in any case.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -15,7 +16,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
 
 from sqlext.command.change.distribution import write_distributed
-from sqlext.command.change.row_level import Target, has_row_ids
+from sqlext.command.change.row_level import DeletedRowsWriter, Target, has_row_ids
 from sqlext.command.changelog.changelog_recorder import CompactionRecorder
 from sqlext.command.changelog.full_compaction import full_compaction_is_due
 from sqlext.command.compaction.compaction_candidates import (
@@ -26,13 +27,14 @@ from sqlext.command.compaction.compaction_candidates import (
 )
 from sqlext.command.compaction.equality_delete_conversion import convert_to_position_deletes
 from sqlext.command.compaction.merged_position_deletes import merge_position_deletes
-from sqlext.command.compaction.small_runs import merge_small_runs
+from sqlext.command.compaction.small_runs import Rewritten, merge_small_runs
 from sqlext.command.environment import Environment
 from sqlext.command.write_operation import WriteOperation, begin_write
 from sqlext.commit.action import Action, Destination
 from sqlext.commit.actions.bucket_change import ChangeBuckets
 from sqlext.commit.actions.compaction import RewriteFiles
 from sqlext.commit.actions.recorded_action import RecordedAction
+from sqlext.commit.loop.transaction import CommitOutcome
 from sqlext.commit.rules.bucket_layout import bucket_count, bucket_field, is_dynamic
 from sqlext.commit.snapshot.changelog_storage import remove_unneeded_changelogs
 from sqlext.errors import SqlextError, StaleRead
@@ -44,6 +46,7 @@ from sqlext.spark.query.write_job import task_identity
 from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.manifests.row_lineage import LAST_UPDATED, ROW_ID
+from sqlext.spec.manifests.row_origins import ORIGIN_COLUMNS, RowOrigins
 from sqlext.spec.metadata.reference import MAIN_BRANCH
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.reserved_columns import require_writable_names
@@ -173,7 +176,9 @@ def _compact(environment: Environment, spark: SparkSession, name: TableName, bra
         for together in commits:
             tells = found.tells and together is commits[-1]
             try:
-                done = _added(done, together, _rewrite(environment, spark, target, together, tells=tells))
+                landed = _rewrite(environment, spark, target, together, tells=tells)
+                done = _added(done, together, landed)
+                given_up += sum(not landed.has(merge) for merge in together)
             except StaleRead as conflict:
                 given_up += len(together)
                 _LOG.info("%s: %s", name, conflict)
@@ -212,25 +217,67 @@ def _commits(target: Target, merges: Sequence[Merge], *, apart: bool) -> list[Se
     return [group for group in (staying, moving) if group]
 
 
+@dataclass(frozen=True, slots=True)
+class _Landed:
+    """The files that a commit has replaced and added; others it has left out because of concurrent commits."""
+
+    replaced: Sequence[ContentFile]
+    added: Sequence[ContentFile]
+
+    def has(self, merge: Merge) -> bool:
+        """Whether all files of the merge are replaced."""
+        return {file.file_path for file in merge.files} <= {file.file_path for file in self.replaced}
+
+
 def _rewrite(
     environment: Environment, spark: SparkSession, target: Target, merges: Sequence[Merge], *, tells: bool
-) -> Sequence[ContentFile]:
-    """Writes and commits; returns the new files. Raises StaleRead if others have changed rows of the files since."""
+) -> _Landed:
+    """Writes and commits. Raises StaleRead if others have removed one of the files of each new file since."""
     snapshot = target.version.snapshot
     assert snapshot is not None
     files = [file for merge in merges for file in merge.files]
     operation = begin_write(target.table.metadata, target.version.io, str(target.name), environment.rng)
     with operation.cleaned_on_failure():
-        added = merge_small_runs(environment, target, operation, _parts(target, merges))
-        if added is None:
-            added = _written(environment, spark, target, operation, merges)
-        _require_all_rows(environment, target, files, added)
-        action: Action = RewriteFiles(files, added, snapshot.sequence_number, snapshot.snapshot_id)
+        rewritten = merge_small_runs(environment, target, operation, _parts(target, merges))
+        if rewritten is None:
+            rewritten = _written(environment, spark, target, operation, merges)
+        _require_all_rows(environment, target, files, rewritten.files)
+        action: Action = RewriteFiles(
+            files,
+            rewritten.files,
+            snapshot.sequence_number,
+            snapshot.snapshot_id,
+            rewritten.origins,
+            DeletedRowsWriter(operation),
+        )
     if tells:
         recorder = CompactionRecorder(environment, spark, target.name.catalog, target.table, snapshot)
         action = RecordedAction(action, recorder)
-    environment.commit(target.name.catalog, target.table, action, target.destination)
-    return added
+    try:
+        outcome = environment.commit(target.name.catalog, target.table, action, target.destination)
+    finally:
+        rewritten.discard_origins(operation.io)
+    return _landed(environment, target, outcome, files, rewritten.files, rewritten.origins)
+
+
+def _landed(
+    environment: Environment,
+    target: Target,
+    outcome: CommitOutcome,
+    replaced: Sequence[ContentFile],
+    added: Sequence[ContentFile],
+    origins: Mapping[str, RowOrigins],
+) -> _Landed:
+    """What a commit has replaced. Files without a live row count only if it has replaced all files."""
+    summary = {} if outcome.snapshot is None else outcome.snapshot.summary
+    if summary.get("deleted-data-files") == str(len(replaced)):
+        return _Landed(replaced, added)
+    branch = None if target.destination.branch == MAIN_BRANCH else target.destination.branch
+    version = environment.version(target.name.catalog, outcome.table, branch)
+    left = {entry.file.file_path for entry in environment.scans.live_entries(version)}
+    kept = [file for file in added if file.file_path in left]
+    sources = {path for file in kept for path in origins[file.file_path].sources}
+    return _Landed([file for file in replaced if file.file_path in sources], kept)
 
 
 def _parts(target: Target, merges: Sequence[Merge]) -> Sequence[frozenset[str]]:
@@ -258,19 +305,31 @@ def _written(
     target: Target,
     operation: WriteOperation,
     merges: Sequence[Merge],
-) -> Sequence[ContentFile]:
+) -> Rewritten:
     metadata = target.table.metadata
     paths = [file.file_path for merge in merges for file in merge.files]
     in_buckets = bucket_count(metadata) is not None
     lineage = (ROW_ID.name, LAST_UPDATED.name) if has_row_ids(target) else ()
     columns = [*(field.name for field in metadata.schema().fields), *lineage]
-    lowered = f"SELECT {', '.join(map(quote_identifier, columns))}\nFROM {target.relation}"
+    told = ", ".join([*map(quote_identifier, columns), "xxhash64(_file)", "_pos"])
+    lowered = f"SELECT {told}\nFROM {target.relation}"
     log_lowered(lowered)
-    rows = lowered_query(spark, lowered).where(F.col("_file").isin(paths))
-    plan = operation.plan.with_row_lineage() if lineage else operation.plan
+    origins = [field.name for field in ORIGIN_COLUMNS]
+    rows = lowered_query(spark, lowered).where(F.col("_file").isin(paths)).toDF(*columns, *origins)
+    plan = (operation.plan.with_row_lineage() if lineage else operation.plan).with_origins()
     tasks = None if in_buckets else sum(merge.written_as for merge in merges)
     task = write_rows(plan, task_identity=task_identity)
-    return write_distributed(rows, metadata, task, environment.planning.writer(), tasks).data_files
+    written = write_distributed(rows, metadata, task, environment.planning.writer(), tasks)
+    return Rewritten(written.data_files, written.origins(_hashed(spark, paths)))
+
+
+def _hashed(spark: SparkSession, paths: Sequence[str]) -> Mapping[int, str]:
+    """The paths by Spark's hash of each. Raises SqlextError INTERNAL_ERROR if two have the same."""
+    rows = spark.createDataFrame([(path,) for path in paths], "path string").select(F.xxhash64("path"), "path")
+    hashed: dict[int, str] = dict(rows.collect())
+    if len(hashed) < len(paths):
+        raise SqlextError("INTERNAL_ERROR", asked="compaction", reason="two paths have the same hash")
+    return hashed
 
 
 def _require_all_rows(
@@ -290,14 +349,13 @@ def _require_all_rows(
         raise SqlextError("INTERNAL_ERROR", asked="compaction", reason=reason)
 
 
-def _added(done: Compacted, merges: Sequence[Merge], added: Sequence[ContentFile]) -> Compacted:
-    files = [file for merge in merges for file in merge.files]
+def _added(done: Compacted, merges: Sequence[Merge], landed: _Landed) -> Compacted:
     return replace(
         done,
-        buckets=done.buckets + len(merges),
-        replaced_files=done.replaced_files + len(files),
-        added_files=done.added_files + len(added),
-        replaced_bytes=done.replaced_bytes + sum(file.file_size_in_bytes for file in files),
+        buckets=done.buckets + sum(landed.has(merge) for merge in merges),
+        replaced_files=done.replaced_files + len(landed.replaced),
+        added_files=done.added_files + len(landed.added),
+        replaced_bytes=done.replaced_bytes + sum(file.file_size_in_bytes for file in landed.replaced),
     )
 
 

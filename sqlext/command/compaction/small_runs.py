@@ -6,38 +6,52 @@ its files are read one by one, the oldest first.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 
 import pyarrow as pa
 
-from sqlext.command.change.distribution import keeps_order, ordered
+from sqlext.command.change.distribution import arrow_order, keeps_order
 from sqlext.command.change.row_level import Target, has_row_ids
+from sqlext.command.compaction.rewrite_part import PartWriter, RewritePart, Sort, sorted_by
 from sqlext.command.environment import Environment
 from sqlext.command.plan.facts import CompactionFacts
 from sqlext.command.plan.planner import plan_compaction
 from sqlext.command.write_operation import WriteOperation
 from sqlext.commit.snapshot.own_files import delete_files
-from sqlext.scan.live_rows import RowColumns, live_rows
-from sqlext.scan.scan_plan import ScanPlan
-from sqlext.spark.query.write_job import write_on_driver
+from sqlext.scan.live_rows import RowColumns
+from sqlext.scan.scan_plan import FileScanTask, ScanPlan
+from sqlext.spark.query.write_job import written_files
 from sqlext.spec.expression import AlwaysTrue
 from sqlext.spec.manifests.content_file import ContentFile
-from sqlext.spec.manifests.row_lineage import LAST_UPDATED, ROW_ID
+from sqlext.spec.manifests.row_origins import RowOrigins
 from sqlext.spec.types import UnknownType, VariantType
+from sqlext.storage.file_io import FileIO
 from sqlext.write.arrow_schema import schema_to_arrow
-from sqlext.write.task import write_rows
+from sqlext.write.commit_message import TaskMessage
 
 _THREADS = 2
 # Spark's estimate for strings.
 _TEXT_BYTES = 20
 
 
+@dataclass(frozen=True, slots=True)
+class Rewritten:
+    """New data files and, by path of each, the origins of its rows."""
+
+    files: Sequence[ContentFile]
+    origins: Mapping[str, RowOrigins]
+
+    def discard_origins(self, io: FileIO) -> None:
+        """Deletes files of origins, which only the commit needs."""
+        delete_files(io, [one.location for one in self.origins.values() if one.location is not None])
+
+
 def merge_small_runs(
     environment: Environment, target: Target, operation: WriteOperation, parts: Sequence[Collection[str]]
-) -> Sequence[ContentFile] | None:
+) -> Rewritten | None:
     """Writes the live rows of `parts`, each the paths of data files, in the table's order and with row lineage if any.
 
     Returns None, and no file is left, if the rows are many, or if only a query can read them, find the live ones or
@@ -49,20 +63,46 @@ def merge_small_runs(
     if not plan_compaction(_facts(environment, target, plan, parts), environment.planning).most_bytes:
         return None
     live = environment.scans.with_positions(target.version, plan)
-    if live is None:
+    writer = part_writer(target, operation)
+    if live is None or writer is None:
         return None
-    of_parts = _of_parts(live, parts)
+    of_parts = [RewritePart(part) for part in _of_parts(live, parts)]
     with ThreadPoolExecutor(_THREADS) as threads:
-        written = list(threads.map(partial(_merge, target, operation), of_parts, range(len(of_parts))))
-    if None in written:
-        delete_files(operation.io, (file.file_path for files in written for file in files or ()))
+        found = list(threads.map(partial(_write, writer), of_parts, range(len(of_parts))))
+    written = written_files([message for messages in found for message in messages or ()])
+    if None in found:
+        delete_files(operation.io, (file.file_path for file in written.data_files))
         return None
-    return [file for files in written for file in files or ()]
+    sources = {number: task.file.file_path for number, task in enumerate(_oldest_first(live))}
+    return Rewritten(written.data_files, written.origins(sources))
 
 
-def _of_parts(plan: ScanPlan, parts: Sequence[Collection[str]]) -> Sequence[ScanPlan]:
-    oldest_first = sorted(plan.tasks, key=lambda task: (task.sequence_number, task.file.file_path))
-    return [replace(plan, tasks=tuple(t for t in oldest_first if t.file.file_path in part)) for part in parts]
+def part_writer(target: Target, operation: WriteOperation) -> PartWriter | None:
+    """The writer of parts of the table in its sort order; None if Arrow cannot sort by it."""
+    metadata, lineage = target.table.metadata, has_row_ids(target)
+    schema = metadata.schema()
+    plan = operation.plan.with_row_lineage() if lineage else operation.plan
+    sort: Sort | None = None
+    if keeps_order(metadata):
+        columns = arrow_order(metadata)
+        if columns is None:
+            return None
+        sort = partial(sorted_by, columns)
+    return PartWriter(plan.with_origins(), RowColumns(schema.fields, schema_to_arrow(schema)), lineage, sort)
+
+
+def _write(writer: PartWriter, part: RewritePart, number: int) -> Sequence[TaskMessage] | None:
+    return writer.write(part, task_identity=lambda: (number, 0))
+
+
+def _oldest_first(plan: ScanPlan) -> Sequence[FileScanTask]:
+    return sorted(plan.tasks, key=lambda task: (task.sequence_number, task.file.file_path))
+
+
+def _of_parts(plan: ScanPlan, parts: Sequence[Collection[str]]) -> Sequence[tuple[tuple[int, FileScanTask], ...]]:
+    """The tasks of each part, numbered by age over all parts."""
+    numbered = list(enumerate(_oldest_first(plan)))
+    return [tuple((at, task) for at, task in numbered if task.file.file_path in part) for part in parts]
 
 
 def _facts(
@@ -73,63 +113,21 @@ def _facts(
     unreadable = any(isinstance(schema.field(id).type, VariantType | UnknownType) for id in schema.field_ids)
     sorts = keeps_order(target.table.metadata)
     return CompactionFacts(
-        bytes=_bytes(plan, arrow),
-        largest=max((_bytes(part, arrow) for part in _of_parts(plan, parts)), default=0) if sorts else 0,
+        bytes=_bytes(plan.tasks, arrow),
+        largest=max((_bytes([task for _, task in part], arrow) for part in _of_parts(plan, parts)), default=0)
+        if sorts
+        else 0,
         sorts=sorts,
         is_readable=lambda: not unreadable and environment.scans.reads_by_field_id(target.version, plan),
     )
 
 
-def _merge(target: Target, operation: WriteOperation, plan: ScanPlan, number: int) -> Sequence[ContentFile] | None:
-    written_by = operation.plan.with_row_lineage() if has_row_ids(target) else operation.plan
-    task = write_rows(written_by, task_identity=lambda: (number, 0))
-    if keeps_order(target.table.metadata):
-        rows = rows_of(target, plan)
-        return None if rows is None else write_on_driver(rows, task).data_files
-    only_by_query = False
-
-    def file_by_file() -> Iterator[pa.RecordBatch]:
-        nonlocal only_by_query
-        for rows in _live_rows(target, plan):
-            if rows is None:
-                only_by_query = True
-                return
-            yield from rows.to_batches()
-
-    files = write_on_driver(file_by_file(), task).data_files
-    if not only_by_query:
-        return files
-    delete_files(operation.io, (file.file_path for file in files))
-    return None
-
-
-def rows_of(target: Target, plan: ScanPlan) -> pa.Table | None:
-    """The rows of a plan without equality deletes, in the table's columns and order, followed by the lineage columns if
-    the table has row ids; None if only a query can read or sort them."""
-    found = []
-    for rows in _live_rows(target, plan):
-        if rows is None:
-            return None
-        found.append(rows)
-    return ordered(pa.concat_tables(found), target.table.metadata)
-
-
-def _live_rows(target: Target, plan: ScanPlan) -> Iterator[pa.Table | None]:
-    """An empty table with the columns, then the live rows of each file; None for a file that only a query can read."""
-    schema, lineage = target.table.metadata.schema(), has_row_ids(target)
-    arrow = schema_to_arrow(schema)
-    behind = (ROW_ID, LAST_UPDATED) if lineage else ()
-    shape = pa.schema([*((one.name, one.type) for one in arrow), *((one.name, pa.int64()) for one in behind)])
-    yield shape.empty_table()
-    for task in plan.tasks:
-        rows = live_rows(target.version.io, task, RowColumns(schema.fields, arrow), lineage=lineage)
-        yield None if rows is None else rows.cast(shape)
-
-
-def _bytes(plan: ScanPlan, arrow: pa.Schema) -> int:
+def _bytes(tasks: Sequence[FileScanTask], arrow: pa.Schema) -> int:
     """Estimated bytes in memory, by the columns' types; at least the size of the files, which is larger for long
     strings."""
-    return max(plan.record_count * sum(_value_bytes(field.type) for field in arrow), plan.size_in_bytes)
+    rows = sum(task.file.record_count - task.deleted_rows for task in tasks)
+    stored = sum(task.file.file_size_in_bytes for task in tasks)
+    return max(rows * sum(_value_bytes(field.type) for field in arrow), stored)
 
 
 def _value_bytes(type: pa.DataType) -> int:

@@ -1,73 +1,110 @@
 """Rewriting the rows of data files into other files: compaction, and moves to another partition spec.
 
-New files keep a sequence number of their rows, so that equality deletes of later commits still apply.
+New files keep a sequence number of their rows, so that equality deletes of later commits still apply. Rows that others
+delete by position while they are rewritten are deleted in the new files by the same commit, so that both land.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TypeAlias
 
 from sqlext.commit.action import CommitContext
-from sqlext.commit.loop.conflict import History
+from sqlext.commit.loop.conflict import History, by
+from sqlext.commit.snapshot.deletion_vectors import DeletedRows
+from sqlext.commit.snapshot.head_position_deletes import position_delete_index
 from sqlext.commit.snapshot.snapshot_production import FileChange, SnapshotProduction
 from sqlext.scan.deletes.delete_file_index import sequence_number
+from sqlext.scan.deletes.deleted_positions import deleted_positions
 from sqlext.scan.deletes.position_delete import PositionDeleteCache
 from sqlext.scan.filter.file_filter import PartitionKey, partition_key
 from sqlext.spec.manifests.content_file import Content, ContentFile, ContentKey
 from sqlext.spec.manifests.manifest import ManifestContent, ManifestEntry, ManifestFile
+from sqlext.spec.manifests.row_origins import RowOrigins
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata
+
+PositionDeleteWriter: TypeAlias = Callable[[Mapping[str, DeletedRows]], Sequence[ContentFile]]
+"""Writes position-delete files of format version 2 for rows by path of their data file. Raises StorageError."""
 
 
 @dataclass(frozen=True, slots=True)
 class RewriteFiles:
     """Replaces the data files `replaced` by `added`, which hold their live rows as of `base_snapshot_id`.
 
-    `sequence_number` becomes the data sequence number of `added`. Within one spec it is between the newest one of
-    `replaced` and that of the base snapshot, whose deletes have been applied. For a move to another spec it must be the
-    latter, so that older equality deletes of the new partition do not apply.
+    `origins`, by path of each added file, say where its rows come from. `sequence_number` becomes the data sequence
+    number of `added`. Within one spec it is between the newest one of `replaced` and that of the base snapshot, whose
+    deletes have been applied. For a move to another spec it must be the latter, so that older equality deletes of the
+    new partition do not apply.
 
-    Conflicts: a commit since the base that removed one of `replaced` or deleted rows of one by position; for a move
-    also one with equality deletes of the old or new partitions, which would no longer apply or apply to more rows.
+    Rows of `replaced` that a commit since the base deleted by position are deleted in `added` too, by deletion vectors
+    or, in format version 2, by files of `write_deletes`. Conflicts: a commit since the base that removed one of
+    `replaced`; for a move also one with equality deletes of the old or new partitions, which would no longer apply or
+    apply to more rows. Of the files that share rows with such a file, directly or through others, none is replaced and
+    the added ones are left out; if no other files remain, the commit fails.
 
-    Delete files of the partitions of `replaced` that apply to no row afterwards are removed too.
+    Delete files of the partitions of the replaced files that apply to no row afterwards are removed too.
     """
 
     replaced: Sequence[ContentFile]
     added: Sequence[ContentFile]
     sequence_number: int
     base_snapshot_id: int
+    origins: Mapping[str, RowOrigins]
+    write_deletes: PositionDeleteWriter
 
     def __post_init__(self) -> None:
         if any(file.content != Content.DATA for file in (*self.replaced, *self.added)):
             raise ValueError("a rewrite replaces data files by data files")
         if not self.replaced:
             raise ValueError("a rewrite replaces nothing")
-        if not self.moves and not self._partitions(self.added) <= self._partitions(self.replaced):
+        if not self.moves and not _partitions(self.added) <= _partitions(self.replaced):
             raise ValueError("rows have come into a partition that they were not in")
+        sources = {path for file in self.added for path in self.origins[file.file_path].sources}
+        if not sources <= {file.file_path for file in self.replaced}:
+            raise ValueError("rows come from files that are not replaced")
 
     @property
     def moves(self) -> bool:
         """Whether rows move to another spec."""
-        return len({file.spec_id for file in (*self.replaced, *self.added)}) > 1
-
-    @property
-    def left(self) -> frozenset[PartitionKey]:
-        """Partitions of the replaced files."""
-        return self._partitions(self.replaced)
-
-    @property
-    def touched(self) -> frozenset[PartitionKey]:
-        """Partitions of the replaced and added files."""
-        return self.left | self._partitions(self.added)
+        return _moves((*self.replaced, *self.added))
 
     def begin(self, context: CommitContext) -> SnapshotProduction:
         return SnapshotProduction(_RewriteCommit(self), context)
 
-    @staticmethod
-    def _partitions(files: Collection[ContentFile]) -> frozenset[PartitionKey]:
-        return frozenset(partition_key(file) for file in files)
+
+@dataclass(frozen=True, slots=True)
+class _Exchange:
+    """Files that must be replaced together, since each added one has rows of several, and what replaces them."""
+
+    replaced: tuple[ContentFile, ...]
+    added: tuple[ContentFile, ...]
+
+    @property
+    def touched(self) -> frozenset[PartitionKey]:
+        """Partitions of the replaced and added files."""
+        return _partitions((*self.replaced, *self.added))
+
+
+def _exchanges(rewrite: RewriteFiles) -> list[_Exchange]:
+    """The smallest sets of files that can be exchanged by themselves."""
+    groups: dict[str, set[str]] = {file.file_path: {file.file_path} for file in rewrite.replaced}
+    for file in rewrite.added:
+        first, *others = rewrite.origins[file.file_path].sources
+        for other in others:
+            if groups[other] is not groups[first]:
+                smaller, larger = sorted((groups[first], groups[other]), key=len)
+                larger |= smaller
+                groups.update(dict.fromkeys(smaller, larger))
+    numbers = {id(group): number for number, group in enumerate({id(one): one for one in groups.values()}.values())}
+    replaced: list[list[ContentFile]] = [[] for _ in numbers]
+    added: list[list[ContentFile]] = [[] for _ in numbers]
+    for file in rewrite.replaced:
+        replaced[numbers[id(groups[file.file_path])]].append(file)
+    for file in rewrite.added:
+        added[numbers[id(groups[rewrite.origins[file.file_path].sources[0]])]].append(file)
+    return [_Exchange(tuple(old), tuple(new)) for old, new in zip(replaced, added, strict=True)]
 
 
 @dataclass(slots=True)
@@ -95,35 +132,104 @@ class _Removal:
 
 @dataclass(slots=True)
 class _RewriteCommit:
+    """The state of the last validated base: what is exchanged, and which rows have been deleted since."""
+
     rewrite: RewriteFiles
+    exchanges: list[_Exchange] = field(init=False)
     removal: _Removal = field(init=False)
     cache: PositionDeleteCache = field(default_factory=PositionDeleteCache)
+    kept: list[_Exchange] = field(init=False)
+    deleted: Mapping[str, DeletedRows] = field(default_factory=dict)
+    delete_files: dict[frozenset[tuple[str, bytes]], tuple[ContentFile, ...]] = field(default_factory=dict)
+    new_deletes: tuple[ContentFile, ...] = ()
 
     def __post_init__(self) -> None:
+        self.exchanges = _exchanges(self.rewrite)
+        self.kept = self.exchanges
         self.removal = _Removal(frozenset(file.file_path for file in self.rewrite.replaced))
 
     def change(self) -> FileChange:
-        rewrite = self.rewrite
+        kept = {file.file_path for one in self.kept for file in one.added}
         return FileChange(
             operation="replace",
-            added=tuple(rewrite.added),
+            added=(*(file for file in self.rewrite.added if file.file_path in kept), *self.new_deletes),
             removal=self.removal,
-            data_sequence_number=rewrite.sequence_number,
+            deleted_rows=self.deleted,
+            data_sequence_number=self.rewrite.sequence_number,
+            left_out=(*(file for file in self.rewrite.added if file.file_path not in kept), *self._earlier_deletes()),
         )
 
+    def _earlier_deletes(self) -> Iterator[ContentFile]:
+        """Delete files of attempts before the last one."""
+        for files in self.delete_files.values():
+            yield from (file for file in files if file not in self.new_deletes)
+
     def validate(self, context: CommitContext, base: TableMetadata) -> None:
-        rewrite = self.rewrite
-        history = History(context, base, rewrite.base_snapshot_id)
-        history.require_files_remain(self.removal.paths)
-        history.require_no_new_position_deletes(self.removal.paths, self.cache)
-        if rewrite.moves:
-            history.require_no_new_equality_deletes(rewrite.touched)
+        history = History(context, base, self.rewrite.base_snapshot_id)
+        prevented = self._prevented(history)
+        self.kept = [one for number, one in enumerate(self.exchanges) if number not in prevented]
+        if not self.kept:
+            raise history.stale(prevented[0])
         head = base.head(context.destination.branch)
-        self.removal.dead = frozenset() if head is None else frozenset(self._dead(context, base, head))
+        paths = frozenset(file.file_path for one in self.kept for file in one.replaced)
+        self._carry_over(context, base, head, history, paths)
+        self.removal = _Removal(paths)
+        if head is not None:
+            self.removal.dead = frozenset(self._dead(context, base, head))
+
+    def _prevented(self, history: History) -> Mapping[int, str]:
+        """The exchanges, by number, that other commits have made impossible, each with the reason."""
+        every = frozenset(file.file_path for file in self.rewrite.replaced)
+        gone = history.removed_files(every)
+        moving = [one.touched if _moves((*one.replaced, *one.added)) else frozenset() for one in self.exchanges]
+        by_key = history.new_equality_deletes(frozenset().union(*moving)) if any(moving) else {}
+        prevented = {}
+        for number, (exchange, partitions) in enumerate(zip(self.exchanges, moving, strict=True)):
+            for path in (file.file_path for file in exchange.replaced if file.file_path in gone):
+                prevented[number] = f"{by(gone[path])} removed the data file {path}"
+            for key in partitions & by_key.keys():
+                snapshot, path = by_key[key]
+                prevented[number] = f"{by(snapshot)} deleted by key in the same partition ({path})"
+        return prevented
+
+    def _carry_over(
+        self,
+        context: CommitContext,
+        base: TableMetadata,
+        head: Snapshot | None,
+        history: History,
+        paths: frozenset[str],
+    ) -> None:
+        """Deletes the rows of the added files that others have deleted in the replaced ones at `paths`.
+
+        All position deletes of the head are looked up, whichever commit added them: rows that were deleted before have
+        not moved.
+        """
+        rows: dict[str, DeletedRows] = {}
+        if head is not None and history.may_have_new_position_deletes(paths):
+            specs = {file.spec_id for one in self.kept for file in one.replaced}
+            index = position_delete_index(context, base, head, specs)
+            entries = [
+                entry
+                for entry in _entries(context, base, head, ManifestContent.DATA, specs)
+                if entry.file.file_path in paths
+            ]
+            found = deleted_positions(context.io, entries, index, self.cache)
+            deleted = {path: one.positions() for path, one in found.items()}
+            for file in (file for one in self.kept for file in one.added):
+                moved = self.rewrite.origins[file.file_path].moved(context.io.read, deleted)
+                if moved:
+                    rows[file.file_path] = DeletedRows(file.spec_id, file.partition, moved)
+        self.deleted, self.new_deletes = rows, ()
+        if rows and base.format_version < 3:
+            key = frozenset((path, one.positions.serialize()) for path, one in rows.items())
+            if key not in self.delete_files:
+                self.delete_files[key] = tuple(self.rewrite.write_deletes(rows))
+            self.deleted, self.new_deletes = {}, self.delete_files[key]
 
     def _dead(self, context: CommitContext, base: TableMetadata, head: Snapshot) -> Iterator[ContentKey]:
         """Delete files of the replaced files' partitions that apply to no remaining or added file."""
-        left = self.rewrite.left
+        left = _partitions([file for one in self.kept for file in one.replaced])
         deletes = [
             entry
             for entry in _entries(context, base, head, ManifestContent.DELETES, {spec_id for spec_id, _ in left})
@@ -142,7 +248,7 @@ class _RewriteCommit:
             if entry.file.file_path not in self.removal.paths:
                 live.add(entry.file.file_path)
                 _lower(oldest, partition_key(entry.file), sequence_number(entry))
-        for file in self.rewrite.added:
+        for file in (file for one in self.kept for file in one.added):
             _lower(oldest, partition_key(file), self.rewrite.sequence_number)
         of_any = min(oldest.values(), default=None)
         for entry in deletes:
@@ -155,6 +261,14 @@ class _RewriteCommit:
                 dead = outlived or live.isdisjoint(self.cache.positions(context.io, entry.file))
             if dead:
                 yield entry.file.key
+
+
+def _partitions(files: Collection[ContentFile]) -> frozenset[PartitionKey]:
+    return frozenset(partition_key(file) for file in files)
+
+
+def _moves(files: Collection[ContentFile]) -> bool:
+    return len({file.spec_id for file in files}) > 1
 
 
 def _entries(

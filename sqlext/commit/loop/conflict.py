@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Set
+from collections.abc import Iterator, Mapping, Set
 from functools import cached_property
 from itertools import chain
 
 from sqlext.commit.action import CommitContext
 from sqlext.errors import StaleRead, ValidationConflict
-from sqlext.scan.deletes.position_delete import FILE_PATH_ID, PositionDeleteCache
+from sqlext.scan.deletes.position_delete import FILE_PATH_ID
 from sqlext.scan.filter.file_filter import FileFilter, PartitionKey, partition_key
 from sqlext.spec.expression import AlwaysTrue, Predicate, referenced_field_ids
 from sqlext.spec.manifests.content_file import Content, ContentFile
@@ -46,11 +46,18 @@ class History:
 
     def require_files_remain(self, paths: frozenset[str]) -> None:
         """Raises `StaleRead` if another commit removed one of these data files."""
+        for path, snapshot in self.removed_files(paths).items():
+            raise self.stale(f"{by(snapshot)} removed the data file {path}")
+
+    def removed_files(self, paths: Set[str]) -> Mapping[str, Snapshot]:
+        """Those of these data files that another commit removed, each with the snapshot."""
         if not paths:
-            return
-        for snapshot, entry in self.changes(ManifestContent.DATA, EntryStatus.DELETED):
-            if entry.file.file_path in paths:
-                raise self._stale(f"{by(snapshot)} removed the data file {entry.file.file_path}")
+            return {}
+        return {
+            entry.file.file_path: snapshot
+            for snapshot, entry in self.changes(ManifestContent.DATA, EntryStatus.DELETED)
+            if entry.file.file_path in paths
+        }
 
     def require_no_new_deletes(self, paths: frozenset[str], read_filter: Predicate | None) -> None:
         """Raises `StaleRead` if another commit added a delete file that may apply to these data files.
@@ -63,28 +70,28 @@ class History:
         may_match = self._file_filter(AlwaysTrue() if read_filter is None else read_filter)
         for snapshot, entry in self.changes(ManifestContent.DELETES, EntryStatus.ADDED):
             if touched.by(entry.file) and may_match.file_may_match(entry.file):
-                raise self._stale(f"{by(snapshot)} deleted rows of the same data files ({entry.file.file_path})")
+                raise self.stale(f"{by(snapshot)} deleted rows of the same data files ({entry.file.file_path})")
 
-    def require_no_new_position_deletes(self, paths: frozenset[str], cache: PositionDeleteCache) -> None:
-        """Raises `StaleRead` if another commit deleted rows of these data files by position."""
+    def may_have_new_position_deletes(self, paths: frozenset[str]) -> bool:
+        """Whether another commit may have deleted rows of these data files by position, by the metrics of delete
+        files."""
         touched = _TouchedPaths(paths)
-        for snapshot, entry in self.changes(ManifestContent.DELETES, EntryStatus.ADDED):
-            file = entry.file
-            if file.content != Content.POSITION_DELETES or not touched.by(file):
-                continue
-            # The bounds of a position-delete file for many data files give the first and last path only.
-            if file.referenced_data_file is None and paths.isdisjoint(cache.positions(self._context.io, file)):
-                continue
-            raise self._stale(f"{by(snapshot)} deleted rows of the same data files ({file.file_path})")
+        return any(
+            entry.file.content == Content.POSITION_DELETES and touched.by(entry.file)
+            for _, entry in self.changes(ManifestContent.DELETES, EntryStatus.ADDED)
+        )
 
-    def require_no_new_equality_deletes(self, partitions: Set[PartitionKey]) -> None:
-        """Raises `StaleRead` if another commit added an equality delete to one of these partitions."""
+    def new_equality_deletes(self, partitions: Set[PartitionKey]) -> Mapping[PartitionKey, tuple[Snapshot, str]]:
+        """Those of these partitions in which another commit added an equality delete, each with the snapshot and the
+        delete file's path."""
         specs = self._metadata.specs_by_id()
-        for snapshot, entry in self.changes(ManifestContent.DELETES, EntryStatus.ADDED):
-            file = entry.file
-            bound = file.content == Content.EQUALITY_DELETES and not specs[file.spec_id].is_unpartitioned
-            if bound and partition_key(file) in partitions:
-                raise self._stale(f"{by(snapshot)} deleted by key in the same partition ({file.file_path})")
+        return {
+            partition_key(entry.file): (snapshot, entry.file.file_path)
+            for snapshot, entry in self.changes(ManifestContent.DELETES, EntryStatus.ADDED)
+            if entry.file.content == Content.EQUALITY_DELETES
+            and not specs[entry.file.spec_id].is_unpartitioned
+            and partition_key(entry.file) in partitions
+        }
 
     def require_no_new_rows(self, read_filter: Predicate | None) -> None:
         """Raises `StaleRead` if another commit added rows that may match the filter; None: no row was read."""
@@ -93,7 +100,7 @@ class History:
         may_match = self._file_filter(read_filter)
         for snapshot, entry in self.changes(ManifestContent.DATA, EntryStatus.ADDED, rewrites=False):
             if may_match.file_may_match(entry.file):
-                raise self._stale(f"{by(snapshot)} added rows that it would have read ({entry.file.file_path})")
+                raise self.stale(f"{by(snapshot)} added rows that it would have read ({entry.file.file_path})")
 
     def require_no_lost_rows(self, read_filter: Predicate | None) -> None:
         """Raises `StaleRead` if another commit, not a compaction, deleted rows that may match; None: no row was
@@ -105,14 +112,14 @@ class History:
         deleted = self.changes(ManifestContent.DELETES, EntryStatus.ADDED, rewrites=False)
         for snapshot, entry in chain(removed, deleted):
             if may_match.file_may_match(entry.file):
-                raise self._stale(f"{by(snapshot)} deleted rows that it had read ({entry.file.file_path})")
+                raise self.stale(f"{by(snapshot)} deleted rows that it had read ({entry.file.file_path})")
 
     def require_whole_files(self, row_filter: Predicate) -> None:
         """Raises `StaleRead` if another commit added a data file of which possibly only some rows match."""
         files = self._file_filter(row_filter)
         for snapshot, entry in self.changes(ManifestContent.DATA, EntryStatus.ADDED):
             if files.file_may_match(entry.file) and not files.file_must_match(entry.file):
-                raise self._stale(f"{by(snapshot)} added rows that it may have to replace ({entry.file.file_path})")
+                raise self.stale(f"{by(snapshot)} added rows that it may have to replace ({entry.file.file_path})")
 
     def require_partitions_untouched(self, partitions: Set[PartitionKey]) -> None:
         """Raises `ValidationConflict` if another commit added files to one of these partitions."""
@@ -167,7 +174,8 @@ class History:
         """The error with this reason."""
         return ValidationConflict("CONCURRENT_CHANGE", name=self._context.name, reason=reason)
 
-    def _stale(self, reason: str) -> StaleRead:
+    def stale(self, reason: str) -> StaleRead:
+        """The error for a change of what was read."""
         return StaleRead("CONCURRENT_CHANGE", name=self._context.name, reason=reason)
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 from pyroaring import BitMap64
@@ -57,33 +56,37 @@ class StagedVectors:
 class VectorProduction:
     """Makes the vectors of one commit, for the base of each attempt."""
 
-    def __init__(
-        self, context: CommitContext, deleted: Mapping[str, DeletedRows], delete_files: Iterable[ContentFile]
-    ) -> None:
-        """`deleted` is by path of the data file. Rows of `delete_files` are put into vectors too: these are vectors
-        for an earlier version of the table, or position-delete files written before its upgrade to format version 3."""
+    def __init__(self, context: CommitContext) -> None:
         self._context = context
-        self._given = deleted
-        self._delete_files = tuple(delete_files)
         self._cache = PositionDeleteCache()
-        self._staged: dict[frozenset[ContentKey], StagedVectors] = {}
+        self._staged: dict[tuple[frozenset[tuple[str, bytes]], frozenset[ContentKey]], StagedVectors] = {}
         self.written: list[str] = []
         """Paths of all Puffin files."""
 
-    def stage(self, base: TableMetadata, parent: Snapshot | None) -> StagedVectors:
-        """The vectors for a table with head `parent`. Raises StorageError, NotFoundError or CorruptionError."""
-        if not self._deleted:
+    def stage(
+        self,
+        base: TableMetadata,
+        parent: Snapshot | None,
+        given: Mapping[str, DeletedRows],
+        delete_files: Iterable[ContentFile],
+    ) -> StagedVectors:
+        """The vectors for a table with head `parent` of the rows `given`, by path of the data file, and of those of
+        `delete_files`: these are vectors for an earlier version of the table, or position-delete files written before
+        its upgrade to format version 3. Raises StorageError, NotFoundError or CorruptionError."""
+        deleted = self._deleted(given, delete_files)
+        if not deleted:
             return StagedVectors()
-        entries = [_data_entry(path, rows) for path, rows in self._deleted.items()]
-        spec_ids = {rows.spec_id for rows in self._deleted.values()}
+        entries = [_data_entry(path, rows) for path, rows in deleted.items()]
+        spec_ids = {rows.spec_id for rows in deleted.values()}
         index = position_delete_index(self._context, base, parent, spec_ids)
         applying = {entry.file.file_path: index.position_deletes(entry) for entry in entries}
-        found = frozenset(delete.file.key for deletes in applying.values() for delete in deletes)
+        before_them = frozenset(delete.file.key for deletes in applying.values() for delete in deletes)
+        found = frozenset((path, rows.positions.serialize()) for path, rows in deleted.items()), before_them
         if found not in self._staged:
             before = deleted_positions(self._context.io, entries, index, self._cache)
             rows = {
-                path: replace(given, positions=given.positions | before[path].positions()) if path in before else given
-                for path, given in self._deleted.items()
+                path: replace(own, positions=own.positions | before[path].positions()) if path in before else own
+                for path, own in deleted.items()
             }
             superseded = frozenset(
                 delete.file.key
@@ -94,10 +97,11 @@ class VectorProduction:
             self._staged[found] = StagedVectors(self._write(base, rows), superseded)
         return self._staged[found]
 
-    @cached_property
-    def _deleted(self) -> Mapping[str, DeletedRows]:
-        deleted = {path: rows for path, rows in self._given.items() if rows.positions}
-        for file in self._delete_files:
+    def _deleted(
+        self, given: Mapping[str, DeletedRows], delete_files: Iterable[ContentFile]
+    ) -> Mapping[str, DeletedRows]:
+        deleted = {path: rows for path, rows in given.items() if rows.positions}
+        for file in delete_files:
             for path, positions in self._positions(file).items():
                 known = deleted[path].positions if path in deleted else BitMap64()
                 deleted[path] = DeletedRows(file.spec_id, file.partition, positions | known)

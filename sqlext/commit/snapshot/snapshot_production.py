@@ -29,7 +29,8 @@ class FileChange:
     `deleted_rows`, by path of the data file, become deletion vectors (format version 3), as do position-delete files in
     `added` that were written before the table's upgrade.
 
-    With `owns_added` a failed commit deletes the added files. Data files get `data_sequence_number`, or with None the
+    With `owns_added` a failed commit deletes the added files. Any commit deletes the files `left_out`, which an attempt
+    does not add since others have changed what they hold. Data files get `data_sequence_number`, or with None the
     snapshot's; a number is given if they hold rows of other files.
     """
 
@@ -40,13 +41,14 @@ class FileChange:
     summary_properties: Mapping[str, str] = field(default_factory=dict)
     owns_added: bool = True
     data_sequence_number: int | None = None
+    left_out: tuple[ContentFile, ...] = ()
 
 
 class SnapshotAction(Protocol):
     """An action that makes one snapshot."""
 
     def change(self) -> FileChange:
-        """The files to add and remove."""
+        """The files to add and remove; after `validate` those for that base."""
 
     def validate(self, context: CommitContext, base: TableMetadata) -> None:
         """Raises `ValidationConflict` if commits up to `base` changed what the action read."""
@@ -65,7 +67,8 @@ class SnapshotProduction:
         self._context = context
         self._snapshots = SnapshotWriter(context, makes_table=makes_table)
         self._writer = self._snapshots.manifests
-        self._vectors = VectorProduction(context, self._change.deleted_rows, self._position_delete_files())
+        self._vectors = VectorProduction(context)
+        self._given = {file.file_path: file for file in self._change.added}
         self._added: dict[tuple[int, frozenset[ContentKey]], tuple[ManifestFile, ...]] = {}
         self._kept: dict[tuple[tuple[ManifestKey, ...], frozenset[ContentKey]], ManifestFile] = {}
         self._merged: dict[tuple[ManifestKey, ...], ManifestFile] = {}
@@ -81,6 +84,8 @@ class SnapshotProduction:
         require_branch(base, self._context)
         self._require_same_rules(base)
         self._action.validate(self._context, base)
+        self._change = self._action.change()
+        self._given.update((file.file_path, file) for file in self._change.added)
         return self.stage_on(base)
 
     def stage_on(self, base: TableMetadata) -> StagedChange:
@@ -118,16 +123,16 @@ class SnapshotProduction:
             raise ValidationConflict("CONCURRENT_CHANGE", name=self._context.name, reason=reason)
 
     def finish(self, landed: Snapshot | None) -> None:
-        superseded = [file.file_path for file in self._position_delete_files()]
-        self._snapshots.delete_unneeded((*self._vectors.written, *superseded))
+        superseded = [path for path, file in self._given.items() if file.content == Content.POSITION_DELETES]
+        left_out = [file.file_path for file in self._change.left_out]
+        self._snapshots.delete_unneeded((*self._vectors.written, *superseded, *left_out))
 
     def abandon(self) -> None:
         owned = self._change.owns_added and self._context.owns_files
-        given = [file.file_path for file in self._change.added] if owned else []
+        # An attempt that failed in `validate` may have written files.
+        now = self._action.change()
+        given = {*self._given, *(file.file_path for file in (*now.added, *now.left_out))} if owned else ()
         delete_files(self._context.io, [*self._writer.written, *self._vectors.written, *given])
-
-    def _position_delete_files(self) -> list[ContentFile]:
-        return [file for file in self._change.added if file.content == Content.POSITION_DELETES]
 
     def _added_files(
         self, base: TableMetadata, parent: Snapshot | None
@@ -138,7 +143,8 @@ class SnapshotProduction:
             if self._change.deleted_rows:
                 raise ValueError("deletion vectors need format version 3")
             return self._change.added, frozenset()
-        vectors = self._vectors.stage(base, parent)
+        old_format = [file for file in self._change.added if file.content == Content.POSITION_DELETES]
+        vectors = self._vectors.stage(base, parent, self._change.deleted_rows, old_format)
         others = [file for file in self._change.added if file.content != Content.POSITION_DELETES]
         return (*others, *vectors.added), vectors.superseded
 

@@ -7,7 +7,7 @@ write task on the driver, because starting Python workers costs more. Other rows
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -31,8 +31,9 @@ from sqlext.spark.query.driver_rows import (
 )
 from sqlext.spark.shim.java_objects import java_context
 from sqlext.spec.manifests.content_file import Content, ContentFile
+from sqlext.spec.manifests.row_origins import RowOrigins, row_origins
 from sqlext.thresholds import ALL_ROWS
-from sqlext.write.commit_message import MESSAGE_SCHEMA, TaskMessage, decode_messages
+from sqlext.write.commit_message import MESSAGE_SCHEMA, TaskMessage, decode_messages, origins_location
 from sqlext.write.row_operation import MATCH
 
 WriteTask = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
@@ -51,7 +52,8 @@ class WrittenFiles:
     """The results of all tasks of a job.
 
     By data file path, `positions` are the deleted positions, `matched` the positions of rows that a source row matches
-    and that stay, and `repeated` those of either that occur for more than one source row.
+    and that stay, and `repeated` those of either that occur for more than one source row. `origin_messages` are about
+    the new data files of a rewrite.
     """
 
     data_files: tuple[ContentFile, ...] = ()
@@ -60,6 +62,13 @@ class WrittenFiles:
     matched: dict[str, BitMap64] = field(default_factory=dict)
     repeated: dict[str, BitMap64] = field(default_factory=dict)
     counts: dict[str, int] = field(default_factory=dict)
+    origin_messages: tuple[TaskMessage, ...] = ()
+
+    def origins(self, sources: Mapping[int, str]) -> Mapping[str, RowOrigins]:
+        """The origins of the rows of each data file, by its path; `sources` are the paths of replaced files by the
+        number that the job has given to each."""
+        stored = {one.path: origins_location(one.path) for one in self.origin_messages if one.kind == "stored_origins"}
+        return {one.path: row_origins(one.payload, sources, stored.get(one.path)) for one in self.origin_messages}
 
 
 def task_identity() -> tuple[int, int]:
@@ -180,11 +189,16 @@ def write_on_driver(rows: pa.Table | Iterator[pa.RecordBatch], task: WriteTask) 
 
 
 def _gather(batches: list[pa.RecordBatch]) -> WrittenFiles:
+    return written_files(message for batch in batches for message in decode_messages(batch))
+
+
+def written_files(messages: Iterable[TaskMessage]) -> WrittenFiles:
     """The results of all messages; positions that several messages have are `repeated`. Raises a task's error."""
     data: list[ContentFile] = []
     deletes: list[ContentFile] = []
+    origins: list[TaskMessage] = []
     written = WrittenFiles()
-    for message in (message for batch in batches for message in decode_messages(batch)):
+    for message in messages:
         if message.kind == "error":
             raise _task_error(message)
         if message.kind == "file":
@@ -196,11 +210,13 @@ def _gather(batches: list[pa.RecordBatch]) -> WrittenFiles:
             _unite(written, written.matched, message.path, message.bitmap)
         elif message.kind == "repeated":
             written.repeated.setdefault(message.path, BitMap64()).update(message.bitmap)
+        elif message.kind in ("origins", "stored_origins"):
+            origins.append(message)
         else:
             for name, count in message.counts.items():
                 written.counts[name] = written.counts.get(name, 0) + count
     _compare(written)
-    return replace(written, data_files=tuple(data), delete_files=tuple(deletes))
+    return replace(written, data_files=tuple(data), delete_files=tuple(deletes), origin_messages=tuple(origins))
 
 
 def _unite(written: WrittenFiles, positions: dict[str, BitMap64], path: str, bitmap: BitMap64) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import SparkSession
 
@@ -17,13 +18,15 @@ from judges.canonical import canonical_rows
 from judges.judged import Judged
 from sessions import planned
 from sqlext.command.change.row_level import Target, has_row_ids
-from sqlext.command.compaction import compaction, small_runs
-from sqlext.command.compaction.small_runs import merge_small_runs, rows_of
-from sqlext.scan.scan_plan import ScanPlan
+from sqlext.command.compaction import compaction
+from sqlext.command.compaction.small_runs import Rewritten, merge_small_runs
+from sqlext.command.environment import Environment
+from sqlext.commit.rules.bucket_layout import bucket_count
 from sqlext.spark.query.driver_rows import collect_few
 from sqlext.spark.query.lowered_sql import lowered_query
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.manifests.row_lineage import LAST_UPDATED, ROW_ID
+from sqlext.storage.location import to_local_path
 
 KEYS = {
     "INT": lambda number: str(number - 5),
@@ -81,22 +84,22 @@ def merged(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> list[int | N
     query; None for one that was left to a query."""
     counts: list[int | None] = []
 
-    def compared(target: Target, plan: ScanPlan) -> pa.Table | None:
-        found = rows_of(target, plan)
-        if found is not None:
-            rows, schema = _rows(found), target.table.metadata.schema()
-            queried = _queried(spark, target, [task.file.file_path for task in plan.tasks])
-            assert sorted(map(repr, rows)) == sorted(map(repr, _rows(queried)))
-            keys = found.select([field.name for field in schema.identifier_fields]).to_pylist()
-            assert keys == sorted(keys, key=lambda key: tuple(map(_sortable, key.values())))
-        return found
+    def compared(target: Target, file: ContentFile, sources: Sequence[str]) -> None:
+        queried = _queried(spark, target, sources)
+        path = to_local_path(file.file_path)
+        found = pq.read_table(path, partitioning=None).rename_columns(queried.column_names).cast(queried.schema)
+        assert sorted(map(repr, _rows(found))) == sorted(map(repr, _rows(queried)))
+        keys = found.select([field.name for field in target.table.metadata.schema().identifier_fields]).to_pylist()
+        assert keys == sorted(keys, key=lambda key: tuple(map(_sortable, key.values())))
 
-    def counted(*given: Any) -> Sequence[ContentFile] | None:
-        files = merge_small_runs(*given)
-        counts.append(None if files is None else sum(file.record_count for file in files))
-        return files
+    def counted(environment: Environment, target: Target, *given: Any) -> Rewritten | None:
+        rewritten = merge_small_runs(environment, target, *given)
+        counts.append(None if rewritten is None else sum(file.record_count for file in rewritten.files))
+        if rewritten is not None and bucket_count(target.table.metadata) is not None:
+            for file in rewritten.files:
+                compared(target, file, rewritten.origins[file.file_path].sources)
+        return rewritten
 
-    monkeypatch.setattr(small_runs, "rows_of", compared)
     monkeypatch.setattr(compaction, "merge_small_runs", counted)
     return counts
 

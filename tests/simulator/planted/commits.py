@@ -8,6 +8,8 @@ from dataclasses import replace
 from typing import Any
 from unittest.mock import patch
 
+from pyroaring import BitMap64
+
 from simulator.store import Store
 from simulator.world import ProcessIO
 from sqlext.catalog.catalog import LoadedTable
@@ -32,6 +34,7 @@ from sqlext.commit.snapshot.snapshot_writer import SnapshotWriter
 from sqlext.errors import CommitConflict, CommitStateUnknown, StorageError
 from sqlext.spec.manifests.manifest import ManifestContent
 from sqlext.spec.manifests.row_lineage import assign_first_row_ids
+from sqlext.spec.manifests.row_origins import RowOrigins
 from sqlext.spec.metadata.idempotent_batch import BatchRun
 
 Patch = AbstractContextManager[Any]
@@ -215,8 +218,8 @@ def _forgets_rows_that_were_deleted_before() -> Patch:
 def _leaves_the_vector_that_was_replaced() -> Patch:
     stage = VectorProduction.stage
 
-    def planted(self: Any, base: Any, parent: Any) -> Any:
-        return replace(stage(self, base, parent), superseded=frozenset())
+    def planted(self: Any, *given: Any) -> Any:
+        return replace(stage(self, *given), superseded=frozenset())
 
     return patch.object(VectorProduction, "stage", planted)
 
@@ -338,6 +341,15 @@ def _a_compaction_drops_all_deletes() -> Patch:
     return patch.object(_RewriteCommit, "_dead", planted)
 
 
+def _deletes_the_next_row() -> Patch:
+    moved = RowOrigins.moved
+
+    def planted(self: Any, read: Any, deleted: Any) -> Any:
+        return moved(self, read, {path: BitMap64(at + 1 for at in positions) for path, positions in deleted.items()})
+
+    return patch.object(RowOrigins, "moved", planted)
+
+
 class _AnyRun(BatchRun):
     """A run that does not ask whether it is the first."""
 
@@ -391,8 +403,9 @@ BUGS: Mapping[str, Callable[[], Patch]] = {
         History, "require_no_new_deletes", _nothing
     ),
     "new positions in a compacted file are not noticed": lambda: patch.object(
-        History, "require_no_new_position_deletes", _nothing
+        History, "may_have_new_position_deletes", lambda *given: False
     ),
+    "new positions in a compacted file are those of another row": _deletes_the_next_row,
     "compacted rows are as new as their commit": _compacted_rows_are_new,
     "a compaction drops deletes that older files need": _a_compaction_drops_all_deletes,
     "two spellings of one version": _who_compress_race_for_another_name,

@@ -28,6 +28,7 @@ from sqlext.commit.actions.stream_progress import AdvanceStream, StreamProgress
 from sqlext.commit.actions.table_creation import CreateTable, ReplaceTable
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.spec.manifests.content_file import ContentFile
+from sqlext.spec.manifests.row_origins import RowOrigins
 from sqlext.spec.metadata.idempotent_batch import Batch, BatchRun
 from sqlext.spec.sort_order import UNSORTED
 
@@ -37,7 +38,14 @@ OF_FILES: dict[type, Callable[[Sequence[ContentFile], int], Action]] = {
     OverwriteFiles: lambda files, head: OverwriteFiles(files, base_snapshot_id=head),
     OverwriteRows: lambda files, head: OverwriteRows(None, files, base_snapshot_id=head),
     RowDelta: lambda files, head: RowDelta(files, base_snapshot_id=head),
-    RewriteFiles: lambda files, head: RewriteFiles([replace(files[0], file_path=OTHER)], files, 1, head),
+    RewriteFiles: lambda files, head: RewriteFiles(
+        [replace(files[0], file_path=OTHER)],
+        files,
+        1,
+        head,
+        {files[0].file_path: RowOrigins((OTHER,))},
+        lambda rows: (),
+    ),
     RewriteDeleteFiles: lambda files, head: RewriteDeleteFiles((), head, files),
     CreateTable: lambda files, head: CreateTable(SCHEMA, UNPARTITIONED, UNSORTED, {}, 2, "", AppendFiles(files)),
     ReplaceTable: lambda files, head: ReplaceTable(SCHEMA, UNPARTITIONED, UNSORTED, initial=AppendFiles(files)),

@@ -14,7 +14,7 @@ import pytest
 from pyroaring import BitMap64
 
 from sqlext.errors import CorruptionError, NotFoundError
-from sqlext.scan.live_rows import RowColumns, live_rows
+from sqlext.scan.live_rows import OnlyByQuery, RowColumns, live_rows
 from sqlext.scan.scan_plan import FileScanTask
 from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.schema import Schema
@@ -55,8 +55,11 @@ def columns(*fields: NestedField) -> RowColumns:
 
 
 def read(given: FileScanTask, *fields: NestedField, lineage: bool = False) -> list[list[object]] | None:
-    rows = live_rows(LocalFileIO(), given, columns(*fields), lineage=lineage)
-    return None if rows is None else [list(row.values()) for row in rows.to_pylist()]
+    try:
+        batches = list(live_rows(LocalFileIO(), given, columns(*fields), lineage=lineage))
+    except OnlyByQuery:
+        return None
+    return [list(row.values()) for batch in batches for row in batch.to_pylist()]
 
 
 def test_columns_are_found_by_their_ids_and_others_have_their_defaults(tmp_path: Path) -> None:

@@ -29,7 +29,8 @@ def _merged(lake: Lake, *parts: Sequence[str], **limits: int) -> Sequence[Conten
     target = lake.target()
     environment = replace(lake.environment, planning=Planning(replace(Thresholds(), **limits)))
     operation = begin_write(target.table.metadata, target.version.io, "t", environment.rng)
-    return merge_small_runs(environment, target, operation, [frozenset(part) for part in parts])
+    rewritten = merge_small_runs(environment, target, operation, [frozenset(part) for part in parts])
+    return None if rewritten is None else rewritten.files
 
 
 def _paths(lake: Lake) -> list[str]:
