@@ -106,6 +106,12 @@ class Thresholds:
         "bytes",
         "Largest file that the driver sorts in a compaction: it has a few copies of the rows in memory.",
     )
+    task_sorted_bytes: int = _number(
+        1024 * 1024 * 1024,
+        "bytes",
+        "Largest group of files that one task sorts in a compaction, with a few copies of the rows in memory; Spark"
+        " sorts larger ones.",
+    )
     changelog_rows: int = _number(
         65_536, "rows", "Most changed rows of a commit that the driver computes and stores as its changelog."
     )

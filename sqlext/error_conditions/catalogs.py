@@ -96,6 +96,11 @@ CATALOGS: Mapping[str, Condition] = {
         "The commit to {name} is refused: {who} changed {rows}, which this statement changes too. One of the two"
         " changes would be lost. Run the statement again.",
     ),
+    "REWRITE_COMMITS_FAILED": Condition(
+        "40001",
+        "Of the rewrite of {name} {failed} commits failed, where partial-progress.max-failed-commits allows {allowed};"
+        " the last because: {reason}. The other commits stay. Call it again.",
+    ),
     "COMMIT_STATE_UNKNOWN": Condition(
         "08007",
         "Whether the commit to {name} happened is unknown: {reason}. No file was deleted; look for commit id"

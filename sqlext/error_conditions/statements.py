@@ -8,6 +8,9 @@ from sqlext.error_conditions.condition import Condition
 
 STATEMENTS: Mapping[str, Condition] = {
     # statements
+    "Z_ORDER_REFUSED": Condition(
+        "42616", "ZORDER BY of {name} is refused: {reason}. Leave it out, or name other columns."
+    ),
     "BATCH_NOT_IDENTIFIED": Condition(
         "42616",
         "The write is refused: {given} is there without {missing}, and both identify a batch. Give both, or neither.",

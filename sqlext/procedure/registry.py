@@ -29,7 +29,9 @@ from sqlext.procedure.procedure import Procedure
 from sqlext.procedure.publish_changes import PUBLISH_CHANGES
 from sqlext.procedure.remove_expired_changelogs import REMOVE_EXPIRED_CHANGELOGS
 from sqlext.procedure.remove_orphan_files import REMOVE_ORPHAN_FILES
+from sqlext.procedure.rewrite_data_files import REWRITE_DATA_FILES
 from sqlext.procedure.rewrite_manifests import REWRITE_MANIFESTS
+from sqlext.procedure.rewrite_position_delete_files import REWRITE_POSITION_DELETE_FILES
 from sqlext.procedure.rewrite_table_path import REWRITE_TABLE_PATH
 from sqlext.procedure.rollback import ROLLBACK_TO_SNAPSHOT, ROLLBACK_TO_TIMESTAMP
 from sqlext.procedure.set_current_snapshot import SET_CURRENT_SNAPSHOT
@@ -64,8 +66,10 @@ PROCEDURES: Mapping[str, Procedure] = MappingProxyType(
             REMOVE_ORPHAN_FILES,
             RESCALE,
             RESET_CONSUMER,
+            REWRITE_DATA_FILES,
             REWRITE_MANIFESTS,
             REWRITE_TABLE_PATH,
+            REWRITE_POSITION_DELETE_FILES,
             ROLLBACK_TO_SNAPSHOT,
             ROLLBACK_TO_TIMESTAMP,
             SET_CURRENT_SNAPSHOT,
@@ -78,8 +82,6 @@ PROCEDURES: Mapping[str, Procedure] = MappingProxyType(
 # What to use instead of procedures of Iceberg and Paimon that sqlext lacks: text after "There is no procedure …".
 _INSTEAD: Mapping[str, str] = MappingProxyType(
     {
-        "rewrite_data_files": "CALL {catalog}.system.compact(…) merges data files",
-        "rewrite_position_delete_files": "CALL {catalog}.system.compact(…) merges position-delete files",
         "compact_manifest": "CALL {catalog}.system.rewrite_manifests(…) makes few manifests of many",
         "compact_database": "CALL {catalog}.system.optimize_all(…) compacts all tables",
         "create_changelog_view": "SELECT … FROM table_changes('<table>', <from>, <to>) reads a table's changes",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -16,12 +17,15 @@ from pyroaring import BitMap64
 from sqlext.errors import CorruptionError, NotFoundError
 from sqlext.scan.scan_plan import FileScanTask
 from sqlext.spec.arrow_field_id import fields_by_id
+from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.manifests.row_lineage import LAST_UPDATED, ROW_ID
 from sqlext.spec.manifests.row_origins import ORIGIN_COLUMNS
 from sqlext.spec.types import NestedField
 from sqlext.storage.file_io import FileIO
 
 _KIND = "data file"
+# Up to this size a read of all bytes, and one thread, take less time than several reads and threads.
+_WHOLE_BYTES = 4 * 1024 * 1024
 _BATCH_BYTES = 16 * 1024 * 1024
 _LEAST_ROWS, _MOST_ROWS = 1024, 131_072
 # By Arrow type of a table's column: other types that files of other writers, or before a promotion, have for it.
@@ -64,7 +68,7 @@ def live_rows(
     """
     path = task.file.file_path
     try:
-        with io.open_input(path) as opened, pq.ParquetFile(opened) as file:
+        with _opened(io, task.file) as opened, pq.ParquetFile(opened) as file:
             there = fields_by_id(file.schema_arrow)
             wanted = [there.get(field.id) for field in columns.fields]
             if not there or not all(map(_is_taken, columns.arrow, wanted)):
@@ -92,7 +96,8 @@ def _projected(
     live = None if task.position_deletes is None else _live(task.deleted_positions(), file.metadata.num_rows)
     shape = columns.shape(lineage=lineage is not None, origins=source is not None)
     start = 0
-    for batch in file.iter_batches(_batch_rows(file.metadata), columns=names):
+    parallel = task.file.file_size_in_bytes > _WHOLE_BYTES
+    for batch in file.iter_batches(_batch_rows(file.metadata), columns=names, use_threads=parallel):
         count = batch.num_rows
         rows = [
             _default(told, field.type, count) if found is None else _typed(batch.column(found.name), field.type)
@@ -110,6 +115,13 @@ def _projected(
         start += count
         if kept.num_rows:
             yield kept
+
+
+def _opened(io: FileIO, file: ContentFile) -> Any:
+    """The file's bytes; a small file is read at once."""
+    if file.file_size_in_bytes > _WHOLE_BYTES:
+        return io.open_input(file.file_path)
+    return pa.BufferReader(io.read(file.file_path))
 
 
 def _batch_rows(footer: pq.FileMetaData) -> int:

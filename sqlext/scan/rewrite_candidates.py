@@ -1,4 +1,5 @@
-"""Data files to rewrite in a table without buckets: small files, and files with many deleted rows.
+"""Data files to rewrite: small files, and files with many deleted rows, by rules for tables that compact themselves, or
+by the rules of Iceberg's `rewrite_data_files` (`SizeRules`).
 
 Any files of a partition may be merged, since its rows have no order across files. Small files are merged by tiers of
 size (Cassandra: size-tiered compaction): several files of one tier become one file of the next, so that a row is
@@ -9,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlext.properties import (
@@ -18,6 +19,7 @@ from sqlext.properties import (
     COMPACTION_MIN_FILES,
     TARGET_FILE_SIZE_BYTES,
 )
+from sqlext.scan.filter.file_filter import PartitionKey, partition_key
 from sqlext.scan.scan_plan import FileScanTask
 from sqlext.scan.sorted_runs import Bucket
 from sqlext.spec.manifests.content_file import ContentFile
@@ -50,6 +52,63 @@ class RewriteRules:
     def is_small(self, file: ContentFile) -> bool:
         """Whether a file is smaller than 75 % of the target size (Iceberg: `min-file-size-bytes` of rewrites)."""
         return file.file_size_in_bytes * 4 < self.target_bytes * 3
+
+
+@dataclass(frozen=True, slots=True)
+class SizeRules:
+    """Iceberg's rules for a rewrite (`SizeBasedFileRewritePlanner`, `BinPackRewriteFilePlanner`); sizes are bytes.
+
+    Files smaller than `min_bytes`, larger than `max_bytes`, with at least `delete_files` delete files or a share of
+    `delete_ratio` deleted rows are rewritten, or with `rewrite_all` any file. They are packed into groups of at most
+    `max_group_bytes` and `max_group_files`. A group is left alone if it has fewer than `min_files` files, would fill no
+    file of `target_bytes`, and has no file with so many deletes. `max_files` limits the files of all groups.
+    `compression` is the expected size of the new files in proportion to that of the old ones.
+    """
+
+    target_bytes: int
+    min_bytes: int
+    max_bytes: int
+    min_files: int = 5
+    rewrite_all: bool = False
+    max_group_bytes: int = 100 * 1024**3
+    max_group_files: int | None = None
+    delete_files: int | None = None
+    delete_ratio: float = 0.3
+    max_files: int | None = None
+    compression: float = 1.0
+
+    @property
+    def largest_new_file(self) -> int:
+        """Half way from target to maximum, so that a file which turns out larger than expected leaves no remnant."""
+        return self.target_bytes + (self.max_bytes - self.target_bytes) // 2
+
+    def new_files(self, size: int) -> int:
+        """The number of files to make of `size` bytes: a remnant is spread over the others if it is small."""
+        size = int(size * self.compression)
+        if size < self.target_bytes:
+            return 1
+        whole, rest = divmod(size, self.target_bytes)
+        spread = rest <= self.min_bytes and size // whole < min(1.1 * self.target_bytes, self.largest_new_file)
+        return whole if spread or not rest else whole + 1
+
+    def has_wrong_size(self, file: ContentFile) -> bool:
+        return not self.min_bytes <= file.file_size_in_bytes <= self.max_bytes
+
+    def has_many_deletes(self, task: FileScanTask, delete_files: int) -> bool:
+        """Whether so many rows of the file are deleted by position, or `delete_files` of it are so many."""
+        many_files = self.delete_files is not None and delete_files >= self.delete_files
+        return many_files or bool(
+            task.deleted_rows and task.deleted_rows >= self.delete_ratio * max(task.file.record_count, 1)
+        )
+
+    def is_due(self, group: Sequence[FileScanTask], delete_files: Mapping[str, int]) -> bool:
+        size = sum(task.file.file_size_in_bytes for task in group)
+        several = len(group) > 1 and (len(group) >= self.min_files or size > self.target_bytes)
+        return (
+            several
+            or size > self.max_bytes
+            or any(self.has_many_deletes(task, delete_files.get(task.file.file_path, 0)) for task in group)
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,6 +171,58 @@ def all_groups(partition: Bucket, rules: RewriteRules, tasks: Mapping[str, FileS
 def whole_group(partition: Bucket, rules: RewriteRules) -> RewriteGroup:
     """A group of all files of a partition."""
     return _merged(partition.files, rules)
+
+
+def sized_groups(
+    tasks: Iterable[FileScanTask], spec_id: int, rules: SizeRules, delete_files: Mapping[str, int]
+) -> list[RewriteGroup]:
+    """The groups of a rewrite by `rules`, by partition of `spec_id`; files of other specs form one partition.
+
+    `delete_files` is the number of delete files that apply to each path; it may lack those with none.
+    """
+    partitions: dict[PartitionKey | None, list[FileScanTask]] = defaultdict(list)
+    for task in tasks:
+        partitions[partition_key(task.file) if task.spec_id == spec_id else None].append(task)
+    found: list[RewriteGroup] = []
+    left = rules.max_files
+    for partition in partitions.values():
+        for group in _packed(partition, rules, delete_files):
+            if not (rules.rewrite_all or rules.is_due(group, delete_files)) or left == 0:
+                continue
+            files = tuple(task.file for task in group[:left])
+            left = None if left is None else left - len(files)
+            found.append(RewriteGroup(files, rules.new_files(_bytes(files))))
+    return found
+
+
+def sized_delete_groups(files: Iterable[ContentFile], rules: SizeRules) -> list[tuple[ContentFile, ...]]:
+    """The groups of a partition's position-delete files that are due by the sizes in `rules`."""
+    tasks = [FileScanTask(file, 0, 0) for file in files]
+    return [
+        tuple(task.file for task in group)
+        for group in _packed(tasks, rules, {})
+        if rules.rewrite_all or rules.is_due(group, {})
+    ]
+
+
+def _packed(
+    tasks: Sequence[FileScanTask], rules: SizeRules, delete_files: Mapping[str, int]
+) -> Iterator[Sequence[FileScanTask]]:
+    """The files to rewrite, in groups that do not exceed the limits unless one file does."""
+    group: list[FileScanTask] = []
+    size = 0
+    for task in tasks:
+        many = rules.has_many_deletes(task, delete_files.get(task.file.file_path, 0))
+        if not (rules.rewrite_all or many or rules.has_wrong_size(task.file)):
+            continue
+        full = size + task.file.file_size_in_bytes > rules.max_group_bytes or len(group) == rules.max_group_files
+        if group and full:
+            yield group
+            group, size = [], 0
+        group.append(task)
+        size += task.file.file_size_in_bytes
+    if group:
+        yield group
 
 
 def _deleted_rows(tasks: Mapping[str, FileScanTask], file: ContentFile) -> int:

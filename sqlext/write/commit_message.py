@@ -19,7 +19,9 @@ from pyroaring import BitMap64
 from sqlext.errors import SqlextError
 from sqlext.spec.manifests.content_file import Content, ContentFile
 
-Kind = Literal["file", "positions", "matched", "repeated", "origins", "stored_origins", "counts", "error"]
+Kind = Literal[
+    "file", "positions", "matched", "repeated", "origins", "stored_origins", "counts", "error", "left", "done"
+]
 
 MESSAGE_SCHEMA = pa.schema(
     [pa.field("kind", pa.string()), pa.field("path", pa.string()), pa.field("payload", pa.binary())]
@@ -33,7 +35,8 @@ class TaskMessage:
     `file`: a content file that was written. `positions`: rows deleted from the data file `path`. `matched`: rows of
     `path` that a source row matches and no clause changes. `repeated`: positions of either kind that several rows of
     the task name. `origins`: of the rows of the new data file `path`, as `OriginRuns.packed`; `stored_origins`: their
-    head, of which the rest is at `origins_location(path)`. `counts`: rows by verb. `error`: why the task stopped.
+    head, of which the rest is at `origins_location(path)`. `left`: nothing is written for the task's number, in `path`;
+    `done`: all messages for it have come. `counts`: rows by verb. `error`: why the task stopped.
     """
 
     kind: Kind
@@ -84,6 +87,14 @@ def origins_message(path: str, packed: bytes) -> TaskMessage:
 
 def stored_origins_message(path: str, head: bytes) -> TaskMessage:
     return TaskMessage("stored_origins", path, head)
+
+
+def left_message(number: int) -> TaskMessage:
+    return TaskMessage("left", str(number), b"")
+
+
+def done_message(number: int) -> TaskMessage:
+    return TaskMessage("done", str(number), b"")
 
 
 def origins_location(path: str) -> str:

@@ -76,7 +76,7 @@ class _BoundField:
         if self._void:
             return
         self._type = schema.field(field.source_id).type
-        self._indices = _indices(schema, field.source_id)
+        self._indices = column_indices(schema, field.source_id)
         if not field.transform.can_transform(self._type) or _parameter(field.transform) > _LARGEST_PARAMETER:
             feature = f"partitioning by {field.transform} of a column of type {self._type}"
             raise UnsupportedError("UNSUPPORTED_WRITE", feature=feature)
@@ -138,7 +138,7 @@ def _aligned(column: pa.Array) -> pa.Array:
     return pa.concat_arrays([column, column.slice(0, 0)]) if pa.types.is_decimal(column.type) else column
 
 
-def _indices(schema: Schema, id: int) -> tuple[int, ...]:
+def column_indices(schema: Schema, id: int) -> tuple[int, ...]:
     """The positions that lead to a field through structs."""
     fields, indices = schema.fields, []
     for name in schema.column_path(id):

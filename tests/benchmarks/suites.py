@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from benchmarks.bench import Bench, Result
 from benchmarks.care import care
 from benchmarks.data import order_changes, tpch_table
+from benchmarks.data_file_rewrites import data_file_rewrites
 from benchmarks.evolved import evolved
 from benchmarks.history import history
 from benchmarks.libraries import LIBRARIES
@@ -130,8 +131,11 @@ SUITES: dict[str, Callable[[Bench], Iterator[Result]]] = {
     "process_appends": process_appends,
     "maintenance": maintenance,
     "care": care,
+    "rewrites": data_file_rewrites,
     **LIBRARIES,
 }
 
-OF_ICEBERG_TABLES = frozenset({"care", "planning", "evolved", "history", "maintenance", "manifest_rewrites"})
+OF_ICEBERG_TABLES = frozenset(
+    {"care", "planning", "evolved", "history", "maintenance", "manifest_rewrites", "rewrites"}
+)
 """Suites that have nothing for Delta."""

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from benchmarks import care
+from benchmarks.data_file_rewrites import DELETED, SMALL, SORTED
 from benchmarks.evolved import ADDED_COLUMN
 from benchmarks.history import CODECS, SNAPSHOTS
 from benchmarks.maintenance import EXPIRY, ORPHAN_FILES
@@ -118,6 +119,8 @@ def _targets() -> Iterator[Target]:
     yield from _of_small_commits()
     for case, limit in ((EXPIRY, 0.2), (ORPHAN_FILES, 0.5)):
         yield Target(_sqlext("maintenance", case, ""), limit, Figure("maintenance", case, "iceberg", ""))
+    for case, limit in ((SMALL, 0.35), (DELETED, 0.35), (SORTED, 0.7)):
+        yield Target(_sqlext("rewrites", case, ""), limit, Figure("rewrites", case, "iceberg", ""))
 
 
 def _of_care() -> Iterator[Target]:

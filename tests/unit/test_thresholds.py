@@ -33,15 +33,17 @@ NO_THRESHOLDS = {
     "write_operation._PAUSE_S",
     # memory
     "rewrite_part._BATCHES_AHEAD",
+    "rewrite_part._SORTED_BATCH",
     # units, and what a value takes
     "distribution._MICROS_PER_HOUR",
     "catalog_care._COMMIT_S",
     "catalog_care._SUPERFLUOUS_MANIFESTS",
     "expired_rows._FIRST_MILLISECONDS",
     "vacuum._HOUR_MS",
-    "small_runs._TEXT_BYTES",
     "table_statistics._COLUMNS_AT_ONCE",
-    "small_runs._THREADS",
+    "rewrite_options._MOST",
+    "rewritten_parts._TEXT_BYTES",
+    "rewritten_parts._THREADS",
 }
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "plans.md"
 

@@ -8,15 +8,13 @@ stays in any case.
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from pyspark.sql import SparkSession
-from pyspark.sql import functions as F
 
-from sqlext.command.change.distribution import write_distributed
-from sqlext.command.change.row_level import DeletedRowsWriter, Target, has_row_ids
+from sqlext.command.change.row_level import Target
 from sqlext.command.changelog.changelog_recorder import CompactionRecorder
 from sqlext.command.changelog.full_compaction import full_compaction_is_due
 from sqlext.command.compaction.compaction_candidates import (
@@ -27,32 +25,24 @@ from sqlext.command.compaction.compaction_candidates import (
 )
 from sqlext.command.compaction.equality_delete_conversion import convert_to_position_deletes
 from sqlext.command.compaction.merged_position_deletes import merge_position_deletes
-from sqlext.command.compaction.small_runs import Rewritten, merge_small_runs
+from sqlext.command.compaction.rewrite_commit import Landed, commit_rewrite
+from sqlext.command.compaction.rewritten_by_query import rewrite_by_query
+from sqlext.command.compaction.rewritten_parts import Part, divided, rewrite_parts, table_sort
 from sqlext.command.environment import Environment
-from sqlext.command.write_operation import WriteOperation, begin_write
-from sqlext.commit.action import Action, Destination
+from sqlext.command.write_operation import begin_write
+from sqlext.commit.action import Destination
 from sqlext.commit.actions.bucket_change import ChangeBuckets
-from sqlext.commit.actions.compaction import RewriteFiles
-from sqlext.commit.actions.recorded_action import RecordedAction
-from sqlext.commit.loop.transaction import CommitOutcome
 from sqlext.commit.rules.bucket_layout import bucket_count, bucket_field, is_dynamic
 from sqlext.commit.snapshot.changelog_storage import remove_unneeded_changelogs
-from sqlext.errors import SqlextError, StaleRead
+from sqlext.errors import StaleRead
 from sqlext.properties import BUCKET_TARGET_ROWS, CHANGELOG_PRODUCER
 from sqlext.scan.filter.file_filter import partition_key
 from sqlext.scan.sorted_runs import Bucket, find_buckets
-from sqlext.spark.query.lowered_sql import log_lowered, lowered_query
-from sqlext.spark.query.write_job import task_identity
-from sqlext.spec.expression import AlwaysTrue, Predicate
-from sqlext.spec.manifests.content_file import ContentFile
-from sqlext.spec.manifests.row_lineage import LAST_UPDATED, ROW_ID
-from sqlext.spec.manifests.row_origins import ORIGIN_COLUMNS, RowOrigins
+from sqlext.spec.expression import Predicate
 from sqlext.spec.metadata.reference import MAIN_BRANCH
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.reserved_columns import require_writable_names
 from sqlext.sql.statements.statement import TableName
-from sqlext.sql.tokens.quoting import quote_identifier
-from sqlext.write.task import write_rows
 
 _LOG = logging.getLogger("sqlext")
 _TRIES = 3
@@ -178,7 +168,7 @@ def _compact(environment: Environment, spark: SparkSession, name: TableName, bra
             try:
                 landed = _rewrite(environment, spark, target, together, tells=tells)
                 done = _added(done, together, landed)
-                given_up += sum(not landed.has(merge) for merge in together)
+                given_up += sum(not landed.has(merge.files) for merge in together)
             except StaleRead as conflict:
                 given_up += len(together)
                 _LOG.info("%s: %s", name, conflict)
@@ -217,142 +207,35 @@ def _commits(target: Target, merges: Sequence[Merge], *, apart: bool) -> list[Se
     return [group for group in (staying, moving) if group]
 
 
-@dataclass(frozen=True, slots=True)
-class _Landed:
-    """The files that a commit has replaced and added; others it has left out because of concurrent commits."""
-
-    replaced: Sequence[ContentFile]
-    added: Sequence[ContentFile]
-
-    def has(self, merge: Merge) -> bool:
-        """Whether all files of the merge are replaced."""
-        return {file.file_path for file in merge.files} <= {file.file_path for file in self.replaced}
-
-
 def _rewrite(
     environment: Environment, spark: SparkSession, target: Target, merges: Sequence[Merge], *, tells: bool
-) -> _Landed:
+) -> Landed:
     """Writes and commits. Raises StaleRead if others have removed one of the files of each new file since."""
-    snapshot = target.version.snapshot
+    metadata, snapshot = target.table.metadata, target.version.snapshot
     assert snapshot is not None
     files = [file for merge in merges for file in merge.files]
-    operation = begin_write(target.table.metadata, target.version.io, str(target.name), environment.rng)
+    operation = begin_write(metadata, target.version.io, str(target.name), environment.rng)
+    moves = any(merge.bucket.spec_id != metadata.default_spec_id for merge in merges)
     with operation.cleaned_on_failure():
-        rewritten = merge_small_runs(environment, target, operation, _parts(target, merges))
+        parts = [Part(frozenset(file.file_path for file in files))] if moves else _parts(merges)
+        rewritten = rewrite_parts(environment, spark, target, operation, parts, table_sort(metadata), moves=moves)
         if rewritten is None:
-            rewritten = _written(environment, spark, target, operation, merges)
-        _require_all_rows(environment, target, files, rewritten.files)
-        action: Action = RewriteFiles(
-            files,
-            rewritten.files,
-            snapshot.sequence_number,
-            snapshot.snapshot_id,
-            rewritten.origins,
-            DeletedRowsWriter(operation),
-        )
-    if tells:
-        recorder = CompactionRecorder(environment, spark, target.name.catalog, target.table, snapshot)
-        action = RecordedAction(action, recorder)
-    try:
-        outcome = environment.commit(target.name.catalog, target.table, action, target.destination)
-    finally:
-        rewritten.discard_origins(operation.io)
-    return _landed(environment, target, outcome, files, rewritten.files, rewritten.origins)
+            tasks = None if bucket_count(metadata) is not None else sum(merge.written_as for merge in merges)
+            paths = [file.file_path for file in files]
+            rewritten = rewrite_by_query(environment, spark, target, operation, paths, metadata, tasks)
+    recorder = CompactionRecorder(environment, spark, target.name.catalog, target.table, snapshot) if tells else None
+    return commit_rewrite(environment, target, operation, files, rewritten, recorder)
 
 
-def _landed(
-    environment: Environment,
-    target: Target,
-    outcome: CommitOutcome,
-    replaced: Sequence[ContentFile],
-    added: Sequence[ContentFile],
-    origins: Mapping[str, RowOrigins],
-) -> _Landed:
-    """What a commit has replaced. Files without a live row count only if it has replaced all files."""
-    summary = {} if outcome.snapshot is None else outcome.snapshot.summary
-    if summary.get("deleted-data-files") == str(len(replaced)):
-        return _Landed(replaced, added)
-    branch = None if target.destination.branch == MAIN_BRANCH else target.destination.branch
-    version = environment.version(target.name.catalog, outcome.table, branch)
-    left = {entry.file.file_path for entry in environment.scans.live_entries(version)}
-    kept = [file for file in added if file.file_path in left]
-    sources = {path for file in kept for path in origins[file.file_path].sources}
-    return _Landed([file for file in replaced if file.file_path in sources], kept)
+def _parts(merges: Sequence[Merge]) -> Sequence[Part]:
+    """A part for each bucket or new file."""
+    return [Part(paths) for merge in merges for paths in divided(merge.files, merge.written_as)]
 
 
-def _parts(target: Target, merges: Sequence[Merge]) -> Sequence[frozenset[str]]:
-    """Paths of files that are written together: of each bucket or new file, or all files if rows move to another
-    spec."""
-    if any(merge.bucket.spec_id != target.table.metadata.default_spec_id for merge in merges):
-        return [frozenset(file.file_path for merge in merges for file in merge.files)]
-    return [frozenset(part) for merge in merges for part in _divided(merge) if part]
-
-
-def _divided(merge: Merge) -> Sequence[Sequence[str]]:
-    """Paths of the merge's files, grouped by new file with about equal numbers of rows."""
-    parts: list[list[str]] = [[] for _ in range(merge.written_as)]
-    rows = [0] * merge.written_as
-    for file in sorted(merge.files, key=lambda one: one.record_count, reverse=True):
-        least = rows.index(min(rows))
-        parts[least].append(file.file_path)
-        rows[least] += file.record_count
-    return parts
-
-
-def _written(
-    environment: Environment,
-    spark: SparkSession,
-    target: Target,
-    operation: WriteOperation,
-    merges: Sequence[Merge],
-) -> Rewritten:
-    metadata = target.table.metadata
-    paths = [file.file_path for merge in merges for file in merge.files]
-    in_buckets = bucket_count(metadata) is not None
-    lineage = (ROW_ID.name, LAST_UPDATED.name) if has_row_ids(target) else ()
-    columns = [*(field.name for field in metadata.schema().fields), *lineage]
-    told = ", ".join([*map(quote_identifier, columns), "xxhash64(_file)", "_pos"])
-    lowered = f"SELECT {told}\nFROM {target.relation}"
-    log_lowered(lowered)
-    origins = [field.name for field in ORIGIN_COLUMNS]
-    rows = lowered_query(spark, lowered).where(F.col("_file").isin(paths)).toDF(*columns, *origins)
-    plan = (operation.plan.with_row_lineage() if lineage else operation.plan).with_origins()
-    tasks = None if in_buckets else sum(merge.written_as for merge in merges)
-    task = write_rows(plan, task_identity=task_identity)
-    written = write_distributed(rows, metadata, task, environment.planning.writer(), tasks)
-    return Rewritten(written.data_files, written.origins(_hashed(spark, paths)))
-
-
-def _hashed(spark: SparkSession, paths: Sequence[str]) -> Mapping[int, str]:
-    """The paths by Spark's hash of each. Raises SqlextError INTERNAL_ERROR if two have the same."""
-    rows = spark.createDataFrame([(path,) for path in paths], "path string").select(F.xxhash64("path"), "path")
-    hashed: dict[int, str] = dict(rows.collect())
-    if len(hashed) < len(paths):
-        raise SqlextError("INTERNAL_ERROR", asked="compaction", reason="two paths have the same hash")
-    return hashed
-
-
-def _require_all_rows(
-    environment: Environment, target: Target, files: Sequence[ContentFile], added: Sequence[ContentFile]
-) -> None:
-    """Checks that the new files have all live rows of the old ones, or at most all if there are equality deletes.
-
-    Raises SqlextError INTERNAL_ERROR.
-    """
-    paths = {file.file_path for file in files}
-    plan = environment.scans.plan(target.version, AlwaysTrue(), keep_deleted=True)
-    tasks = [task for task in plan.tasks if task.file.file_path in paths]
-    there = sum(task.file.record_count - task.deleted_rows for task in tasks)
-    written = sum(file.record_count for file in added)
-    if len(tasks) != len(paths) or written > there or (written < there and not plan.equality_groups):
-        reason = f"{len(paths)} files with {there} rows became {written} rows"
-        raise SqlextError("INTERNAL_ERROR", asked="compaction", reason=reason)
-
-
-def _added(done: Compacted, merges: Sequence[Merge], landed: _Landed) -> Compacted:
+def _added(done: Compacted, merges: Sequence[Merge], landed: Landed) -> Compacted:
     return replace(
         done,
-        buckets=done.buckets + sum(landed.has(merge) for merge in merges),
+        buckets=done.buckets + sum(landed.has(merge.files) for merge in merges),
         replaced_files=done.replaced_files + len(landed.replaced),
         added_files=done.added_files + len(landed.added),
         replaced_bytes=done.replaced_bytes + sum(file.file_size_in_bytes for file in landed.replaced),

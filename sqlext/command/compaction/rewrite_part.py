@@ -7,31 +7,36 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 
 import pyarrow as pa
 
-from sqlext.errors import SqlextError, StorageError
+from sqlext.errors import SqlextError
 from sqlext.scan.live_rows import OnlyByQuery, RowColumns, live_rows
 from sqlext.scan.scan_plan import FileScanTask
 from sqlext.storage.file_io import FileIO
 from sqlext.write.commit_message import TaskMessage, decode_messages
+from sqlext.write.row_sort import RowSort
 from sqlext.write.task import TaskIdentity, write_rows
 from sqlext.write.write_plan import WritePlan
 
 _BATCHES_AHEAD = 4
-
-Sort = Callable[[pa.Table], pa.Table]
+_SORTED_BATCH = 131_072
 
 
 @dataclass(frozen=True, slots=True)
 class RewritePart:
     """Data files that are rewritten together, in this order, without equality deletes; each with the number that
-    stands for it in the origins of rows."""
+    stands for it in the origins of rows.
+
+    If they are sorted, they become `pieces` files. `first_piece` begins the numbers of these in all parts.
+    """
 
     files: tuple[tuple[int, FileScanTask], ...]
+    first_piece: int
+    pieces: int = 1
 
 
 @dataclass(frozen=True)
@@ -44,50 +49,58 @@ class PartWriter:
     plan: WritePlan
     columns: RowColumns
     lineage: bool
-    sort: Sort | None = None
+    sort: RowSort | None = None
 
-    def write(
-        self, part: RewritePart, *, task_identity: TaskIdentity, io: FileIO | None = None
-    ) -> Sequence[TaskMessage] | None:
+    def write(self, part: RewritePart, attempt: int) -> Sequence[TaskMessage] | None:
         """Writes the live rows of a part; None, with no file left, if only a query can read them.
 
-        `task_identity` is as in `write_rows`. Errors become a message.
+        `attempt` tells runs for the same part apart. Errors become a message.
         """
-        store = io or self.plan.io
         by_query = False
 
         def rows() -> Iterator[pa.RecordBatch]:
             nonlocal by_query
             try:
-                yield from self._rows(store, part)
+                yield from _read_ahead(self._stored(self.plan.io, part))
             except OnlyByQuery:
                 by_query = True
 
-        written = write_rows(self.plan, task_identity=task_identity, io=store)(rows())
-        messages = [message for batch in written for message in decode_messages(batch)]
+        messages: list[TaskMessage] = []
+        for number, piece in enumerate(self._pieces(rows(), part.pieces), part.first_piece):
+            messages += self._written(piece, number, attempt)
         if not by_query:
             return messages
         for message in messages:
             if message.kind == "file":
-                with suppress(SqlextError, StorageError, OSError):
-                    store.delete(message.path)
+                with suppress(SqlextError, OSError):
+                    self.plan.io.delete(message.path)
         return None
 
-    def _rows(self, io: FileIO, part: RewritePart) -> Iterator[pa.RecordBatch]:
-        batches = _read_ahead(self._stored(io, part))
+    def _written(self, rows: Iterator[pa.RecordBatch], number: int, attempt: int) -> Iterator[TaskMessage]:
+        for batch in write_rows(self.plan, task_identity=lambda: (number, attempt))(rows):
+            yield from decode_messages(batch)
+
+    def _pieces(self, rows: Iterator[pa.RecordBatch], pieces: int) -> Iterator[Iterator[pa.RecordBatch]]:
+        """The rows as they come, or sorted and divided evenly."""
         if self.sort is None:
-            return batches
+            yield rows
+            return
         shape = self.columns.shape(lineage=self.lineage, origins=True)
-        return iter(self.sort(pa.Table.from_batches(batches, shape)).to_batches())
+        ordered = self.sort.sorted(pa.Table.from_batches(rows, shape))
+        size = -(-ordered.num_rows // pieces)
+        for start in range(0, ordered.num_rows, max(size, 1)):
+            yield iter(ordered.slice(start, size).to_batches(_SORTED_BATCH))
 
     def _stored(self, io: FileIO, part: RewritePart) -> Iterator[pa.RecordBatch]:
         for number, task in part.files:
             yield from live_rows(io, task, self.columns, lineage=self.lineage, source=number)
 
 
-def sorted_by(columns: Sequence[str], rows: pa.Table) -> pa.Table:
-    """The rows by ascending columns without nulls."""
-    return rows.sort_by([(name, "ascending") for name in columns])
+def write_numbered(
+    writer: PartWriter, parts: Sequence[RewritePart], identity: TaskIdentity, number: int
+) -> Sequence[TaskMessage] | None:
+    """Writes the part of this number in the running task; see `PartWriter.write`."""
+    return writer.write(parts[number], attempt=identity()[1])
 
 
 def _read_ahead(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

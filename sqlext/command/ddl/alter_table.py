@@ -76,7 +76,7 @@ def alter_partitioning(environment: Environment, spark: SparkSession, statement:
 
 def alter_write_order(environment: Environment, spark: SparkSession, statement: AlterWriteOrder) -> Outcome:
     """Runs the statement; no rows. Data files are not rewritten."""
-    terms = tuple(_sort_term(term) for term in statement.ordering)
+    terms = tuple(sort_term(term) for term in statement.ordering)
     return _commit(environment, statement.table, ChangeWriteOrder(terms, statement.distribution))
 
 
@@ -149,7 +149,8 @@ def _field_term(term: PartitionTerm) -> FieldTerm:
     return FieldTerm(term.column, parse_transform(text))
 
 
-def _sort_term(sort: SortTerm) -> order_change.SortTerm:
+def sort_term(sort: SortTerm) -> order_change.SortTerm:
+    """A term of a text as one of a sort order."""
     term = _field_term(sort.term)
     return order_change.SortTerm(
         term.column,

@@ -84,6 +84,12 @@ def plan_compaction(facts: CompactionFacts, planning: Planning) -> Writer:
     return Writer(limits.compacted_bytes)
 
 
+def rewrites_in_tasks(facts: CompactionFacts, planning: Planning) -> bool:
+    """Whether tasks may read the files of a compaction themselves, without a query."""
+    fits = not facts.sorts or facts.largest <= planning.thresholds.task_sorted_bytes
+    return fits and facts.is_readable()
+
+
 def most_rows(facts: ChangeFacts, planning: Planning, most: int) -> int:
     """How many rows the driver tries to take: at most `most`, fewer if the target's rows are large."""
     limits = planning.thresholds

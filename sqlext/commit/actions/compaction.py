@@ -36,20 +36,21 @@ class RewriteFiles:
     `origins`, by path of each added file, say where its rows come from. `sequence_number` becomes the data sequence
     number of `added`. Within one spec it is between the newest one of `replaced` and that of the base snapshot, whose
     deletes have been applied. For a move to another spec it must be the latter, so that older equality deletes of the
-    new partition do not apply.
+    new partition do not apply. None is that of the commit, to which no concurrent equality delete would apply.
 
     Rows of `replaced` that a commit since the base deleted by position are deleted in `added` too, by deletion vectors
     or, in format version 2, by files of `write_deletes`. Conflicts: a commit since the base that removed one of
     `replaced`; for a move also one with equality deletes of the old or new partitions, which would no longer apply or
-    apply to more rows. Of the files that share rows with such a file, directly or through others, none is replaced and
-    the added ones are left out; if no other files remain, the commit fails.
+    apply to more rows; without `sequence_number` one with any equality deletes that apply to `replaced`. Of the files
+    that share rows with such a file, directly or through others, none is replaced and the added ones are left out; if
+    no other files remain, the commit fails.
 
     Delete files of the partitions of the replaced files that apply to no row afterwards are removed too.
     """
 
     replaced: Sequence[ContentFile]
     added: Sequence[ContentFile]
-    sequence_number: int
+    sequence_number: int | None
     base_snapshot_id: int
     origins: Mapping[str, RowOrigins]
     write_deletes: PositionDeleteWriter
@@ -181,13 +182,18 @@ class _RewriteCommit:
         """The exchanges, by number, that other commits have made impossible, each with the reason."""
         every = frozenset(file.file_path for file in self.rewrite.replaced)
         gone = history.removed_files(every)
-        moving = [one.touched if _moves((*one.replaced, *one.added)) else frozenset() for one in self.exchanges]
-        by_key = history.new_equality_deletes(frozenset().union(*moving)) if any(moving) else {}
+        is_new = self.rewrite.sequence_number is None
+        moving = [
+            one.touched if is_new or _moves((*one.replaced, *one.added)) else frozenset() for one in self.exchanges
+        ]
+        by_key = history.new_equality_deletes(frozenset().union(*moving), of_all=is_new) if any(moving) else {}
         prevented = {}
         for number, (exchange, partitions) in enumerate(zip(self.exchanges, moving, strict=True)):
             for path in (file.file_path for file in exchange.replaced if file.file_path in gone):
                 prevented[number] = f"{by(gone[path])} removed the data file {path}"
-            for key in partitions & by_key.keys():
+            for key in (None, *partitions) if partitions else ():
+                if key not in by_key:
+                    continue
                 snapshot, path = by_key[key]
                 prevented[number] = f"{by(snapshot)} deleted by key in the same partition ({path})"
         return prevented
@@ -249,7 +255,8 @@ class _RewriteCommit:
                 live.add(entry.file.file_path)
                 _lower(oldest, partition_key(entry.file), sequence_number(entry))
         for file in (file for one in self.kept for file in one.added):
-            _lower(oldest, partition_key(file), self.rewrite.sequence_number)
+            number = self.rewrite.sequence_number
+            _lower(oldest, partition_key(file), base.last_sequence_number + 1 if number is None else number)
         of_any = min(oldest.values(), default=None)
         for entry in deletes:
             first, number = oldest.get(partition_key(entry.file)), sequence_number(entry)

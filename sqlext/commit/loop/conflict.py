@@ -81,17 +81,21 @@ class History:
             for _, entry in self.changes(ManifestContent.DELETES, EntryStatus.ADDED)
         )
 
-    def new_equality_deletes(self, partitions: Set[PartitionKey]) -> Mapping[PartitionKey, tuple[Snapshot, str]]:
+    def new_equality_deletes(
+        self, partitions: Set[PartitionKey], *, of_all: bool = False
+    ) -> Mapping[PartitionKey | None, tuple[Snapshot, str]]:
         """Those of these partitions in which another commit added an equality delete, each with the snapshot and the
-        delete file's path."""
+        delete file's path; with `of_all`, None is for deletes that apply to all partitions."""
         specs = self._metadata.specs_by_id()
-        return {
-            partition_key(entry.file): (snapshot, entry.file.file_path)
-            for snapshot, entry in self.changes(ManifestContent.DELETES, EntryStatus.ADDED)
-            if entry.file.content == Content.EQUALITY_DELETES
-            and not specs[entry.file.spec_id].is_unpartitioned
-            and partition_key(entry.file) in partitions
-        }
+        found: dict[PartitionKey | None, tuple[Snapshot, str]] = {}
+        for snapshot, entry in self.changes(ManifestContent.DELETES, EntryStatus.ADDED):
+            file, is_global = entry.file, specs[entry.file.spec_id].is_unpartitioned
+            if file.content == Content.EQUALITY_DELETES:
+                if not is_global and partition_key(file) in partitions:
+                    found[partition_key(file)] = snapshot, file.file_path
+                elif is_global and of_all:
+                    found[None] = snapshot, file.file_path
+        return found
 
     def require_no_new_rows(self, read_filter: Predicate | None) -> None:
         """Raises `StaleRead` if another commit added rows that may match the filter; None: no row was read."""

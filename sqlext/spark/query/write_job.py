@@ -7,7 +7,7 @@ write task on the driver, because starting Python workers costs more. Other rows
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -33,7 +33,15 @@ from sqlext.spark.shim.java_objects import java_context
 from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.manifests.row_origins import RowOrigins, row_origins
 from sqlext.thresholds import ALL_ROWS
-from sqlext.write.commit_message import MESSAGE_SCHEMA, TaskMessage, decode_messages, origins_location
+from sqlext.write.commit_message import (
+    MESSAGE_SCHEMA,
+    TaskMessage,
+    decode_messages,
+    done_message,
+    encode_messages,
+    left_message,
+    origins_location,
+)
 from sqlext.write.row_operation import MATCH
 
 WriteTask = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
@@ -94,6 +102,39 @@ def run_write(rows: DataFrame, task: WriteTask, tasks: int | None = None) -> Wri
         _await_idle_executors(rows.sparkSession)
         raise
     return _gather(messages)
+
+
+def run_numbered(
+    spark: SparkSession, count: int, task: Callable[[int], Sequence[TaskMessage] | None]
+) -> Sequence[tuple[int, TaskMessage | None]]:
+    """Runs `task` for each number below `count`, each in a task of its own; its messages with the number, or None for a
+    number of which it returned None. Raises as `run_write`, but not the errors that messages have."""
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        for number in (number for batch in batches for number in batch.column(0).to_pylist()):
+            messages = task(number)
+            yield encode_messages([left_message(number)] if messages is None else messages)
+            yield encode_messages([done_message(number)])
+
+    sent = for_executors(spark.sparkContext, run)
+    job = spark.range(0, count, 1, count).mapInArrow(sent, from_arrow_schema(MESSAGE_SCHEMA))
+    try:
+        batches = collect_written(job, None)
+    except Exception:
+        _await_idle_executors(spark)
+        raise
+    found: list[tuple[int, TaskMessage | None]] = []
+    waiting: list[TaskMessage] = []
+    for message in (message for batch in batches for message in decode_messages(batch)):
+        match message.kind:
+            case "left":
+                found.append((int(message.path), None))
+            case "done":
+                found += [(int(message.path), one) for one in waiting]
+                waiting = []
+            case _:
+                waiting.append(message)
+    return found
 
 
 def run_few(

@@ -233,11 +233,14 @@ class Restore:
 
 @dataclass(frozen=True, slots=True)
 class Optimize:
-    """OPTIMIZE, which compacts the files that may have rows of the condition; with `full` all of them."""
+    """OPTIMIZE, which compacts the files that may have rows of the condition; with `full` all of them.
+
+    With `z_order` they are rewritten in the order of these columns' z-values."""
 
     table: TableName
     where: Slice | None = None
     full: bool = False
+    z_order: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """ANALYZE TABLE, as Spark spells it, and OPTIMIZE and VACUUM, as Delta does.
 
 ANALYZE TABLE table COMPUTE STATISTICS [NOSCAN | FOR COLUMNS column, … | FOR ALL COLUMNS]
-OPTIMIZE table [FULL] [WHERE condition]
+OPTIMIZE table [FULL] [WHERE condition] [ZORDER BY (column, …)]
 VACUUM table [RETAIN n HOURS] [DRY RUN]
 """
 
@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from sqlext.sql.statements.statement import AnalyzeTable, Optimize, Vacuum
 from sqlext.sql.statements.table_resolution import TableResolution
+from sqlext.sql.syntax.sort_order_syntax import ZOrderColumns, parse_columns
 from sqlext.sql.tokens.token_cursor import TokenCursor
 
 
@@ -51,11 +52,19 @@ def parse_optimize(cursor: TokenCursor, tables: TableResolution) -> Optimize | N
     where = None
     if cursor.accept("WHERE"):
         where = cursor.slice_until(lambda: cursor.at("ZORDER", "BY"), "a condition")
-    if cursor.at("ZORDER", "BY"):
-        reason = "files are sorted by the table's sort order only; ALTER TABLE … WRITE ORDERED BY sets one"
-        cursor.refuse("ZORDER BY", reason)
+    z_order = _z_order(cursor) if cursor.accept("ZORDER", "BY") else ()
     cursor.expect_end()
-    return Optimize(table, where, full)
+    return Optimize(table, where, full, z_order)
+
+
+def _z_order(cursor: TokenCursor) -> ZOrderColumns:
+    """Columns, in brackets or not."""
+    if cursor.at("("):
+        return parse_columns(cursor)
+    columns = [cursor.dotted_name("a column name")]
+    while cursor.accept(","):
+        columns.append(cursor.dotted_name("a column name"))
+    return tuple(columns)
 
 
 def parse_vacuum(cursor: TokenCursor, tables: TableResolution) -> Vacuum | None:

@@ -19,7 +19,7 @@ from judges.judged import Judged
 from sessions import planned
 from sqlext.command.change.row_level import Target, has_row_ids
 from sqlext.command.compaction import compaction
-from sqlext.command.compaction.small_runs import Rewritten, merge_small_runs
+from sqlext.command.compaction.rewritten_parts import Rewritten, rewrite_parts
 from sqlext.command.environment import Environment
 from sqlext.commit.rules.bucket_layout import bucket_count
 from sqlext.spark.query.driver_rows import collect_few
@@ -92,15 +92,17 @@ def merged(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> list[int | N
         keys = found.select([field.name for field in target.table.metadata.schema().identifier_fields]).to_pylist()
         assert keys == sorted(keys, key=lambda key: tuple(map(_sortable, key.values())))
 
-    def counted(environment: Environment, target: Target, *given: Any) -> Rewritten | None:
-        rewritten = merge_small_runs(environment, target, *given)
+    def counted(
+        environment: Environment, spark: SparkSession, target: Target, *given: Any, **named: Any
+    ) -> Rewritten | None:
+        rewritten = rewrite_parts(environment, None, target, *given, **named)
         counts.append(None if rewritten is None else sum(file.record_count for file in rewritten.files))
         if rewritten is not None and bucket_count(target.table.metadata) is not None:
             for file in rewritten.files:
                 compared(target, file, rewritten.origins[file.file_path].sources)
         return rewritten
 
-    monkeypatch.setattr(compaction, "merge_small_runs", counted)
+    monkeypatch.setattr(compaction, "rewrite_parts", counted)
     return counts
 
 

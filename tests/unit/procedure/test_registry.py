@@ -11,7 +11,6 @@ from sqlext.procedure.registry import PROCEDURES, find_procedure
 
 # The procedures of Iceberg 1.12 (SparkProcedures) and Paimon 1.3 (SparkProcedures) that sqlext lacks.
 ELSEWHERE = (
-    "rewrite_data_files", "rewrite_position_delete_files",
     "compact_database", "compact_manifest", "create_tag", "create_tag_from_timestamp",
     "delete_tag", "expire_tags", "replace_tag", "rename_tag", "rollback", "rollback_to_watermark", "create_branch",
     "delete_branch", "rename_branch", "migrate_table", "migrate_database", "repair", "purge_files",

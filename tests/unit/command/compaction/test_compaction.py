@@ -10,7 +10,7 @@ import pytest
 from small_tables import summary_of
 from sqlext.command.change.row_level import DeletedRowsWriter, Target
 from sqlext.command.compaction.compaction import Compacted, compact_table
-from sqlext.command.compaction.small_runs import merge_small_runs
+from sqlext.command.compaction.rewritten_parts import Part, rewrite_parts
 from sqlext.command.write_operation import begin_write
 from sqlext.commit.actions.compaction import RewriteFiles
 from sqlext.commit.actions.reference_change import CreateReference
@@ -132,7 +132,7 @@ def _copied(lake: Lake, file: ContentFile) -> tuple[Any, ...]:
     snapshot = target.version.snapshot
     assert snapshot is not None
     operation = begin_write(target.table.metadata, target.version.io, "t", lake.environment.rng)
-    rewritten = merge_small_runs(lake.environment, target, operation, [[file.file_path]])
+    rewritten = rewrite_parts(lake.environment, None, target, operation, [Part(frozenset({file.file_path}))], None)
     assert rewritten is not None
     number, writer = snapshot.sequence_number, DeletedRowsWriter(operation)
     return rewritten.files, number, snapshot.snapshot_id, rewritten.origins, writer

@@ -1,4 +1,4 @@
-"""Small runs that the driver merges without a query."""
+"""Parts that the driver rewrites without a query."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from small_tables import files_below, stored_rows
-from sqlext.command.compaction.small_runs import merge_small_runs
+from sqlext.command.compaction.rewritten_parts import Part, rewrite_parts, table_sort
 from sqlext.command.plan.planning import Planning
 from sqlext.command.write_operation import begin_write
 from sqlext.spec.manifests.content_file import ContentFile
@@ -29,7 +29,8 @@ def _merged(lake: Lake, *parts: Sequence[str], **limits: int) -> Sequence[Conten
     target = lake.target()
     environment = replace(lake.environment, planning=Planning(replace(Thresholds(), **limits)))
     operation = begin_write(target.table.metadata, target.version.io, "t", environment.rng)
-    rewritten = merge_small_runs(environment, target, operation, [frozenset(part) for part in parts])
+    sort = table_sort(target.table.metadata)
+    rewritten = rewrite_parts(environment, None, target, operation, [Part(frozenset(part)) for part in parts], sort)
     return None if rewritten is None else rewritten.files
 
 
