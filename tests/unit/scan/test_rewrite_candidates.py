@@ -5,15 +5,18 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 
 import pytest
 
 from sqlext.scan.rewrite_candidates import (
     RewriteRules,
+    SizeRules,
     all_groups,
     due_groups,
     has_many_deleted_rows,
     has_many_position_deletes,
+    sized_groups,
     whole_group,
 )
 from sqlext.scan.scan_plan import FileScanTask
@@ -168,3 +171,58 @@ def test_rules_come_from_the_properties() -> None:
     }
     assert RewriteRules.of(properties) == RewriteRules(0.05, 7, 9, 1000)
     assert RewriteRules.of({}) == RewriteRules(0.2, 5, 20, 512 * 1024 * 1024)
+
+
+# by Iceberg's rules
+
+SIZES = SizeRules(target_bytes=1_000, min_bytes=750, max_bytes=1_800)
+
+
+def grouped(rules: SizeRules, *sizes: int, dead: Mapping[int, int] | None = None, **marks: int) -> list[list[str]]:
+    """The names of the files of each group; `marks` are numbers of delete files, by name after an underscore."""
+    found = tasks(partition(*sizes), dead).values()
+    counts = {name.removeprefix("_"): count for name, count in marks.items()}
+    return [[one.file_path for one in group.files] for group in sized_groups(found, 0, rules, counts)]
+
+
+def test_groups_of_five_files_of_the_wrong_size_or_of_one_that_is_too_large() -> None:
+    assert grouped(SIZES, 10, 10, 10, 10) == []
+    assert grouped(SIZES, 10, 10, 900, 10, 10, 10) == [["0", "1", "3", "4", "5"]]
+    assert grouped(SIZES, 700, 700) == [["0", "1"]], "they fill a file"
+    assert grouped(SIZES, 700) == []
+    assert grouped(SIZES, 1_900) == [["0"]]
+    assert grouped(replace(SIZES, rewrite_all=True), 900) == [["0"]]
+    assert grouped(replace(SIZES, min_files=1), 10) == [], "one file would become one"
+
+
+def test_files_with_many_deletes() -> None:
+    assert grouped(SIZES, 900, 900, dead={0: 26}) == []
+    assert grouped(SIZES, 900, 900, dead={0: 27}) == [["0"]]
+    assert grouped(replace(SIZES, delete_files=2), 900, 900, _0=1, _1=2) == [["1"]]
+
+
+def test_groups_have_limits() -> None:
+    everything = replace(SIZES, rewrite_all=True)
+    assert grouped(replace(everything, max_group_bytes=1_000), 600, 400, 1, 5_000, 1) == [
+        ["0", "1"],
+        ["2"],
+        ["3"],
+        ["4"],
+    ]
+    assert grouped(replace(everything, max_group_files=2), 1, 1, 1) == [["0", "1"], ["2"]]
+    assert grouped(replace(everything, max_group_files=2, max_files=3), 1, 1, 1, 1) == [["0", "1"], ["2"]]
+
+
+@pytest.mark.parametrize(
+    ("size", "files"),
+    [(0, 1), (999, 1), (1_000, 1), (1_099, 1), (1_700, 2), (1_800, 2), (10_100, 10), (10_760, 11), (2_300, 3)],
+)
+def test_a_small_remnant_makes_no_file_of_its_own(size: int, files: int) -> None:
+    assert SIZES.new_files(size) == files
+
+
+def test_files_of_other_specs_are_grouped_together() -> None:
+    mine, other = file("0", 10), replace(file("1", 10), spec_id=1, partition=("x",))
+    found = [FileScanTask(one, 1, 0) for one in (mine, other, replace(other, file_path="2", partition=("y",)))]
+    groups = sized_groups(found, 0, replace(SIZES, rewrite_all=True), {})
+    assert [[one.file_path for one in group.files] for group in groups] == [["0"], ["1", "2"]]
