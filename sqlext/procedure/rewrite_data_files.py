@@ -10,6 +10,7 @@ from sqlext.command.compaction.chosen_part import condition, require_branch
 from sqlext.command.compaction.data_file_rewrite import REWRITTEN_COLUMNS, DataFilesRewritten, rewrite_data_files
 from sqlext.command.compaction.rewrite_options import RewriteOptions
 from sqlext.command.compaction.rewrite_order import given_order, table_order, z_order
+from sqlext.command.compaction.row_sort import ZOrder
 from sqlext.command.ddl.alter_table import sort_term
 from sqlext.commit.rules.bucket_layout import bucket_count
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
@@ -18,7 +19,6 @@ from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.sort_order import SortOrder
 from sqlext.sql.statements.statement import SortTerm, TableName
 from sqlext.sql.syntax.sort_order_syntax import parse_sort_order
-from sqlext.write.row_sort import ZOrder
 
 
 def rewrite(invocation: Invocation) -> Sequence[Sequence[Any]]:

@@ -34,6 +34,8 @@ NO_THRESHOLDS = {
     # memory
     "rewrite_part._BATCHES_AHEAD",
     "rewrite_part._SORTED_BATCH",
+    "z_order.NUMBER_BYTES",
+    "z_order._ROWS",
     # units, and what a value takes
     "distribution._MICROS_PER_HOUR",
     "catalog_care._COMMIT_S",

@@ -19,6 +19,7 @@ from sqlext.command.compaction.rewrite_commit import Landed, commit_rewrite
 from sqlext.command.compaction.rewrite_options import RewriteOptions
 from sqlext.command.compaction.rewritten_by_query import rewrite_by_query
 from sqlext.command.compaction.rewritten_parts import Part, Rewritten, divided, rewrite_parts
+from sqlext.command.compaction.row_sort import RowSort, ZOrder
 from sqlext.command.environment import Environment
 from sqlext.command.write_operation import WriteOperation, begin_write
 from sqlext.commit.actions.order_change import numbered_order
@@ -31,7 +32,6 @@ from sqlext.spec.expression import Predicate
 from sqlext.spec.manifests.content_file import Content
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.sort_order import SortOrder
-from sqlext.write.row_sort import RowSort, ZOrder
 
 _LOG = logging.getLogger("sqlext")
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from sqlext.command.compaction.z_order import NUMBER_BYTES
 from sqlext.errors import AnalysisError
 from sqlext.scan.rewrite_candidates import SizeRules
 from sqlext.spec.metadata.table_metadata import TableMetadata
-from sqlext.write.z_order import NUMBER_BYTES
 
 Refusal = Callable[[str], AnalysisError]
 """The error for an option, by its reason."""

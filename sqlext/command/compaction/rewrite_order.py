@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from sqlext.command.change.distribution import keeps_order
+from sqlext.command.compaction.row_sort import ZOrder
+from sqlext.command.compaction.z_order import has_z_bytes
 from sqlext.commit.actions.order_change import SortTerm, numbered_order, sort_order
 from sqlext.errors import AnalysisError
 from sqlext.spec.field_path import path_text
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.sort_order import SortOrder
 from sqlext.spec.transform import IdentityTransform
-from sqlext.write.row_sort import ZOrder
 from sqlext.write.write_plan import can_sort
-from sqlext.write.z_order import has_z_bytes
 
 Refusal = Callable[[str], AnalysisError]
 

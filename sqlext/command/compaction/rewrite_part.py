@@ -13,12 +13,12 @@ from dataclasses import dataclass
 
 import pyarrow as pa
 
+from sqlext.command.compaction.row_sort import RowSort
 from sqlext.errors import SqlextError
 from sqlext.scan.live_rows import OnlyByQuery, RowColumns, live_rows
 from sqlext.scan.scan_plan import FileScanTask
 from sqlext.storage.file_io import FileIO
 from sqlext.write.commit_message import TaskMessage, decode_messages
-from sqlext.write.row_sort import RowSort
 from sqlext.write.task import TaskIdentity, write_rows
 from sqlext.write.write_plan import WritePlan
 

@@ -14,6 +14,7 @@ from pyspark.sql.types import BinaryType, StructType
 from sqlext.command.change.distribution import write_distributed
 from sqlext.command.change.row_level import Target, has_row_ids
 from sqlext.command.compaction.rewritten_parts import Rewritten
+from sqlext.command.compaction.row_sort import RowSort
 from sqlext.command.environment import Environment
 from sqlext.command.write_operation import WriteOperation
 from sqlext.errors import SqlextError
@@ -24,7 +25,6 @@ from sqlext.spec.manifests.row_lineage import LAST_UPDATED, ROW_ID
 from sqlext.spec.manifests.row_origins import ORIGIN_COLUMNS
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.sql.tokens.quoting import quote_identifier
-from sqlext.write.row_sort import RowSort
 from sqlext.write.task import write_rows
 
 _Z_VALUE = "__sqlext_z_value"

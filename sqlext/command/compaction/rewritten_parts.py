@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from sqlext.command.change.distribution import keeps_order
 from sqlext.command.change.row_level import Target, has_row_ids
 from sqlext.command.compaction.rewrite_part import PartWriter, RewritePart, write_numbered
+from sqlext.command.compaction.row_sort import RowSort, can_sort_in_memory
 from sqlext.command.environment import Environment
 from sqlext.command.plan.facts import CompactionFacts
 from sqlext.command.plan.planner import plan_compaction, rewrites_in_tasks
@@ -34,7 +35,6 @@ from sqlext.spec.types import UnknownType, VariantType
 from sqlext.storage.file_io import FileIO
 from sqlext.write.arrow_schema import schema_to_arrow
 from sqlext.write.commit_message import TaskMessage
-from sqlext.write.row_sort import RowSort, can_sort_in_memory
 
 _THREADS = 2
 # Spark's estimate for strings.

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from sqlext.command.compaction.z_order import z_values
 from sqlext.spec.schema import Schema
 from sqlext.spec.sort_order import SortField, SortOrder
 from sqlext.spec.transform import IdentityTransform, UnknownTransform, VoidTransform
 from sqlext.spec.types import Type
 from sqlext.write.partitioner import column_indices, transform_column
-from sqlext.write.z_order import z_values
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+from sqlext.command.compaction.row_sort import RowSort, ZOrder
+from sqlext.command.compaction.z_order import z_values
 from sqlext.spec.schema import Schema
 from sqlext.spec.sort_order import SortField, SortOrder
 from sqlext.spec.transform import BucketTransform, IdentityTransform, TruncateTransform
@@ -24,8 +26,6 @@ from sqlext.spec.types import (
     StructType,
 )
 from sqlext.write.arrow_schema import schema_to_arrow
-from sqlext.write.row_sort import RowSort, ZOrder
-from sqlext.write.z_order import z_values
 
 SCHEMA = Schema(
     (
