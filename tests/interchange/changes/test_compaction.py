@@ -141,8 +141,8 @@ def test_changes_while_files_are_rewritten_land_too(
 
     lineage = "_row_id" if "v3" in layout else "NULL"
     for round in range(3):
-        new = f"INSERT INTO {{table}} VALUES ({100 + round}, 'a', 'new'), ({200 + round}, 'a', 'new')"
-        apply([*changes[3 * round : 3 * round + 3], new])
+        new = [f"INSERT INTO {{table}} VALUES ({id}, 'a', 'new'), ({id + 50}, 'a', 'new')" for id in (100 + round, 200)]
+        apply([*changes[3 * round : 3 * round + 3], *new])
         ids = canonical_rows(spark.sql(f"SELECT id, kind, {lineage} FROM {judged.table}"))
         monkeypatch.setattr(environment, "commit", commit_behind)
         # A statement may remove a file of which it deletes all rows; its partition is left to another try then.
