@@ -13,7 +13,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
 from pyspark.sql import SparkSession
@@ -148,13 +147,17 @@ class Definitions:
         self._spark.sql(f"ALTER TABLE {self._table} DROP COLUMN {column}")
 
 
-@pytest.mark.parametrize(("version", "mode"), [("2", "resolved"), ("3", "resolved"), ("2", "equality")])
+@pytest.mark.parametrize(
+    ("version", "mode", "itself"),
+    [("2", "resolved", False), ("3", "resolved", False), ("2", "equality", False), ("3", "resolved", True)],
+)
 def test_no_row_is_lost(
-    spark: SparkSession, iceberg: IcebergJudge, warehouse: Path, table_name: str, version: str, mode: str
+    spark: SparkSession, iceberg: IcebergJudge, table_name: str, version: str, mode: str, itself: bool
 ) -> None:
+    """With `itself` the table is compacted after commits too, so that compactions are in each other's way."""
     seed = random.randrange(2**32)
     print(f"seed {seed}")
-    told = f"'format-version'='{version}', 'write.upsert.mode'='{mode}', 'write-only'='false'"
+    told = f"'format-version'='{version}', 'write.upsert.mode'='{mode}', 'write-only'='{str(not itself).lower()}'"
     spark.sql(f"CREATE TABLE {table_name} (id INT, n INT, PRIMARY KEY (id)) TBLPROPERTIES ({told})")
     writers = [Writer(spark, table_name, number, random.Random(seed + number)) for number in range(WRITERS)]
     care = Care(spark, table_name, random.Random(seed - 1))
@@ -175,7 +178,8 @@ def test_no_row_is_lost(
         assert newest[writer.number * 1000 + _COUNTER + 1] == len(writer.states) - 1
     assert dict(iceberg.sql(f"SELECT id, n FROM {table_name}")) == newest
     assert care.landed > 0
-    assert care.given_up <= 0.05 * (care.landed + care.given_up)
+    # A statement that deletes the last row of a file removes it, which no compaction can make up for.
+    assert itself or care.given_up <= max(2, 0.05 * (care.landed + care.given_up))
     name = table_name.removeprefix("lake.")
     remove_orphans(spark, name, 0)
     assert remove_orphans(spark, name, 0) == []
