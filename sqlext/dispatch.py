@@ -26,6 +26,7 @@ from sqlext.command.dml.delete import delete
 from sqlext.command.dml.explain import explain
 from sqlext.command.dml.insert import insert
 from sqlext.command.dml.merge import merge
+from sqlext.command.dml.preview import PREVIEW_SUMMARY_COLUMNS, preview, preview_columns, preview_summary
 from sqlext.command.dml.restore import RESTORE_COLUMNS, restore
 from sqlext.command.dml.transaction_control import control_transaction
 from sqlext.command.dml.truncate import truncate
@@ -78,6 +79,7 @@ from sqlext.sql.statements.statement import (
     Insert,
     Merge,
     Optimize,
+    Preview,
     Restore,
     ShowCreateTable,
     Statement,
@@ -200,13 +202,15 @@ class Dispatch:
     def parse(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """{} if Spark runs the statement, else its catalog and the schema of its result.
 
-        Text that is refused becomes a statement without catalog, which raises the error when it runs.
+        The schema is null if only "result schema" tells it, once the catalog is open. Text that is refused becomes a
+        statement without catalog, which raises the error when it runs.
         """
         try:
             statement = self._parsed(arguments)
             if statement is None:
                 return {}
-            return {"catalog": _catalog(statement), "schema": _answer_schema(statement)}
+            schema = None if _has_rows_of_table(statement) else _answer_schema(statement)
+            return {"catalog": _catalog(statement), "schema": schema}
         except SqlextError:
             return {"catalog": None, "schema": struct([])}
 
@@ -218,6 +222,13 @@ class Dispatch:
         # What the text is depends on the tables that there are.
         holds = self._environment.within(arguments["session"]).catalogs.holds
         return _parse(arguments["text"], catalogs, current, settings, holds)
+
+    def result_schema(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """The schema of a statement whose result has the columns of its table. Raises as `Catalogs.locate`."""
+        statement = self._parsed(arguments)
+        assert isinstance(statement, Preview)
+        environment = self._environment.within(arguments["session"])
+        return {"schema": struct(preview_columns(environment, statement.table))}
 
     def first_look(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Whether "parse" is to be asked about a text, and the `text` that Spark parses otherwise.
@@ -237,8 +248,10 @@ class Dispatch:
         return {"may_be_ours": may_be_ours(given), "text": None if text == given else text}
 
     def statement(self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None) -> Mapping[str, Any]:
-        """Runs the statement of `arguments`; the answer has its rows."""
+        """Runs the statement of `arguments`; the answer has its rows, or the name of rows that the JVM holds."""
         parsed = self._parsed(arguments)
+        if isinstance(parsed, Preview):
+            return self._preview(spark, parsed, arguments)
         changed = self._environment.transactions.changed_tables(session_id(spark))
         try:
             outcome = self._outcome(spark, parsed, arguments)
@@ -300,10 +313,7 @@ class Dispatch:
         if isinstance(statement, TransactionStatement):
             return command(self._environment.planned_by(arguments["plan_settings"]), spark, statement)
         environment = self._within(spark, arguments)
-        changing = statement.statement if isinstance(statement, Explain) else statement
-        if isinstance(changing, Delete | Insert | Merge | Truncate | Update):
-            verb = "UPSERT" if isinstance(changing, Insert) and changing.upsert else type(changing).__name__.upper()
-            require_no_temporary_view(spark, changing.table, verb)
+        _require_table(spark, statement.statement if isinstance(statement, Explain) else statement)
         if isinstance(statement, CreateTableLike):
             require_no_temporary_view(spark, statement.source, "CREATE TABLE … LIKE")
         if isinstance(statement, CreateTable) and statement.as_select is not None:
@@ -315,6 +325,17 @@ class Dispatch:
         if isinstance(statement, Delete | Insert | Merge | Truncate | Update):
             return self._changed(environment, spark, statement, arguments)
         return command(environment, spark, statement)
+
+    def _preview(self, spark: SparkSession, statement: Preview, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        environment = self._within(spark, arguments)
+        _require_table(spark, statement.statement)
+
+        def run(within: Environment) -> Outcome:
+            return self._changed(within, spark, statement.statement, arguments)
+
+        if statement.summary:
+            return {"rows": [list(row) for row in preview_summary(environment, spark, statement.table, run).rows]}
+        return {"kept": preview(environment, spark, statement.table, run, arguments["result"])}
 
     def _changed(
         self,
@@ -336,6 +357,18 @@ class Dispatch:
 
         skipped = Outcome() if isinstance(statement, Truncate) else Outcome([Counts().row()])
         return unless_ran_before(environment, table, run, skipped)
+
+
+def _require_table(spark: SparkSession, statement: AnyStatement | None) -> None:
+    """Raises for a statement that changes the rows of a temporary view."""
+    if isinstance(statement, Delete | Insert | Merge | Truncate | Update):
+        verb = "UPSERT" if isinstance(statement, Insert) and statement.upsert else type(statement).__name__.upper()
+        require_no_temporary_view(spark, statement.table, verb)
+
+
+def _has_rows_of_table(statement: AnyStatement) -> bool:
+    """Whether the result has the columns of the statement's table."""
+    return isinstance(statement, Preview) and not statement.summary
 
 
 def _is_overwrite(statement: AnyStatement) -> bool:
@@ -372,6 +405,8 @@ def _answer_schema(statement: AnyStatement) -> Mapping[str, Any]:
         return struct([("createtab_stmt", "string")])
     if isinstance(statement, Explain):
         return struct([("plan", "string")])
+    if isinstance(statement, Preview):
+        return struct(PREVIEW_SUMMARY_COLUMNS)
     if isinstance(statement, Call):
         return struct(find_procedure(statement.catalog, statement.procedure).columns)
     if isinstance(statement, Optimize):

@@ -207,6 +207,7 @@ def attach(spark: SparkSession) -> SparkSession:
         "column statistics": answers.column_statistics,
         "evolved structs": scans.evolved_structs,
         "metadata rows": scans.metadata_rows,
+        "result schema": dispatch.result_schema,
         "refuse catalog class": refuse_catalog_class,
         "refuse continuous stream": refuse_continuous_stream,
         "refuse expression": refuse_expression,

@@ -115,6 +115,9 @@ class Thresholds:
     changelog_rows: int = _number(
         65_536, "rows", "Most changed rows of a commit that the driver computes and stores as its changelog."
     )
+    preview_rows: int = _number(
+        10_000, "rows", "Most changed rows that PREVIEW returns: the driver holds them as objects, a few kB each."
+    )
 
     @classmethod
     def of(cls, settings: Mapping[str, str]) -> Thresholds:

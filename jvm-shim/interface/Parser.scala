@@ -98,8 +98,14 @@ object Parser {
       "by_path" -> state.conf.getConfString("spark.sql.path.enabled", "false").toBoolean,
       "case_sensitive" -> state.conf.caseSensitiveAnalysis) ++ lexing(state.conf)
     val answer = Bridge.ask("parse", context)
-    Option(answer.get("schema")).map { schema =>
-      PythonCommand(context, Option(answer.get("catalog").textValue), DataType.fromJson(schema.toString).asInstanceOf[StructType])
+    Option(answer.get("schema")).map { told =>
+      val catalog = Option(answer.get("catalog").textValue)
+      val kept = told.isNull
+      val schema = if (!kept) told else {
+        catalog.foreach(state.catalogManager.catalog)
+        Bridge.ask("result schema", context).get("schema")
+      }
+      PythonCommand(context, catalog, DataType.fromJson(schema.toString).asInstanceOf[StructType], kept)
     }
   }
 }

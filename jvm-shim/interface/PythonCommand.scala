@@ -21,8 +21,10 @@ import scala.util.control.NonFatal
 
 /** A statement that Python parsed and will run; `context` is its text with the names it is resolved against.
   *
-  * Spark opens its catalog before it runs; one that Python refused has none. */
-case class PythonCommand(context: Map[String, Any], catalog: Option[String], result: StructType) extends LeafRunnableCommand {
+  * Spark opens its catalog before it runs; one that Python refused has none. Rows of types that JSON has not, which have
+  * the columns of a table, are `kept` here. */
+case class PythonCommand(context: Map[String, Any], catalog: Option[String], result: StructType, kept: Boolean = false)
+    extends LeafRunnableCommand {
   override val output: Seq[Attribute] = result.map(f => AttributeReference(f.name, f.dataType, f.nullable)())
 
   override def simpleString(maxFields: Int): String = s"PythonCommand ${context("text")}"
@@ -30,9 +32,10 @@ case class PythonCommand(context: Map[String, Any], catalog: Option[String], res
   override def run(session: SparkSession): Seq[Row] = {
     catalog.foreach(session.asInstanceOf[classic.SparkSession].sessionState.catalogManager.catalog)
     val answer =
-      try Bridge.run(session, "statement", context, null)
+      try Bridge.run(session, "statement", if (kept) context + ("result" -> Bridge.decode(result.json)) else context, null)
       catch { case NonFatal(failure) => throw StatementErrors.placed(failure, context("text").toString) }
-    answer.get("rows").elements.asScala.map(row => Row.fromSeq(result.indices.map(i => value(row.get(i), i)))).toSeq
+    if (kept) KeptRows.take(answer.get("kept").asText)
+    else answer.get("rows").elements.asScala.map(row => Row.fromSeq(result.indices.map(i => value(row.get(i), i)))).toSeq
   }
 
   private def value(node: JsonNode, column: Int): Any =

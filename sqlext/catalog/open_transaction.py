@@ -36,11 +36,16 @@ class OpenTransaction:
         serializable: bool = False,
         checks: Callable[[], Iterable[int]] = lambda: range(1),
         clock: Callable[[], int] = system_clock,
+        over: OpenTransaction | None = None,
     ) -> None:
         """`checks` numbers the status checks of an unanswered commit, and waits before each but the first. `clock`
-        gives milliseconds since 1970."""
+        gives milliseconds since 1970.
+
+        One `over` another transaction reads its changes too, and can only be rolled back.
+        """
         self._id = transaction_id
         self._serializable = serializable
+        self._over = over
         self._remember = remember
         self._checks = checks
         self._point = PointInTime(clock)
@@ -50,7 +55,8 @@ class OpenTransaction:
     def catalog(self, catalog: Catalog) -> PendingCatalog:
         """The catalog as the transaction sees it."""
         if catalog.name not in self._catalogs:
-            pending = PendingCatalog(catalog, self._id, self._remember, self._require_sole, self._point)
+            base = catalog if self._over is None else self._over.catalog(catalog)
+            pending = PendingCatalog(base, self._id, self._remember, self._require_sole, self._point)
             self._catalogs[catalog.name] = pending
         return self._catalogs[catalog.name]
 
@@ -124,6 +130,8 @@ class OpenTransaction:
             raise UnsupportedError("SERIALIZABLE_SPANS_CATALOGS", changed=changed[0], read=others[0])
 
     def _require_sole(self, changed: str) -> None:
+        if self._over is not None:
+            self._over._require_sole(changed)
         for name, catalog in self._catalogs.items():
             if name != changed and catalog.tables.changed():
                 raise UnsupportedError("TRANSACTION_SPANS_CATALOGS", first=name, second=changed)

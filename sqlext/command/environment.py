@@ -71,6 +71,11 @@ class Environment:
         """The environment of a statement of `session`: with the catalogs of its transaction, if one is open."""
         return replace(self, catalogs=self.transactions.catalogs_of(session))
 
+    @property
+    def is_in_transaction(self) -> bool:
+        """Whether what the statement commits stays uncommitted: in the transaction of its session, or in a trial."""
+        return self.catalogs.transaction is not None
+
     def planned_by(self, settings: Mapping[str, str]) -> Environment:
         """The environment with these session settings for plans. Raises AnalysisError SETTING_INVALID."""
         return replace(self, planning=Planning.of(settings)) if settings else self

@@ -194,4 +194,15 @@ ROWS: Mapping[str, Condition] = {
         "The changes of {name} from snapshot {start} to {end} are refused: snapshots between them have expired. Use"
         " the mode 'net', or begin at a later snapshot.",
     ),
+    "PREVIEW_OF_OTHER_COLUMNS": Condition(
+        "0A000",
+        "The preview is refused: {name} would have other columns after the statement than it had before, and a preview"
+        " has one set of columns. Nothing was committed. Add the columns with ALTER TABLE, or run the statement between"
+        " BEGIN and ROLLBACK and read table_changes there; PREVIEW SUMMARY tells its numbers.",
+    ),
+    "PREVIEW_TOO_LONG": Condition(
+        "54000",
+        "The preview of the change of {name} is refused: it has more than {most} rows. Nothing was committed. PREVIEW"
+        " SUMMARY tells its numbers; SET sqlext.plan.preview-rows allows more rows.",
+    ),
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
+from typing import NoReturn
 
 from sqlext.sql.statements.routine_statement import RoutineStatement
 from sqlext.sql.statements.statement import (
@@ -11,6 +12,7 @@ from sqlext.sql.statements.statement import (
     Explain,
     Insert,
     Merge,
+    Preview,
     ShowCreateTable,
     Slice,
     Statement,
@@ -75,13 +77,19 @@ _EXPLAIN_MODES = {
     "CODEGEN": "codegen",
     "COST": "cost",
 }
+_PREVIEW = re.compile(
+    rf"{_GAP}*PREVIEW{_GAP}+(?P<summary>SUMMARY{_GAP}+)?(?=(?:INSERT|UPSERT|DELETE|UPDATE|MERGE|WITH){_GAP})",
+    re.IGNORECASE,
+)
 _ROW_VERB = re.compile(r"\b(?:INSERT|UPSERT|MERGE|UPDATE|DELETE)\b", re.IGNORECASE)
 
 
 def may_be_ours(text: str) -> bool:
     """Whether `parse` may find a statement in the text, whatever names of catalogs and tables it holds; see there."""
     head = _HEAD.match(text)
-    return head is None or head[1].upper() in _HEADS | TRANSACTION_HEADS or _EXPLAIN.match(text) is not None
+    if head is None or head[1].upper() in _HEADS | TRANSACTION_HEADS:
+        return True
+    return _EXPLAIN.match(text) is not None or _PREVIEW.match(text) is not None
 
 
 def parse(
@@ -115,10 +123,12 @@ def parse(
     # A misplaced hint OPTIONS is refused in any statement. Other hints reach Spark as they are written, within slices.
     with_versions(text, **settings)
     explained = _EXPLAIN.match(text)
-    if explained is not None:
-        # Blanks for EXPLAIN keep the line and column of errors.
+    previewed = None if explained is not None else _PREVIEW.match(text)
+    before = explained or previewed
+    if before is not None:
+        # Blanks for EXPLAIN or PREVIEW keep the line and column of errors.
         statement = parse(
-            re.sub(r"[^\n]", " ", explained[0]) + text[explained.end() :],
+            re.sub(r"[^\n]", " ", before[0]) + text[before.end() :],
             catalogs=catalogs,
             current=current,
             other_catalogs=other_catalogs,
@@ -127,8 +137,15 @@ def parse(
             case_sensitive=case_sensitive,
             by_path=by_path,
         )
+        changes = statement if isinstance(statement, Insert | Delete | Update | Merge) else None
+        if previewed is not None:
+            # Only sqlext has PREVIEW, so one of another statement gets an error of its own.
+            if changes is None:
+                _refuse_preview(TokenCursor(text, **settings), catalogs)
+            return Preview(changes, summary=previewed["summary"] is not None)
+        assert explained is not None
         mode = _EXPLAIN_MODES.get((explained["mode"] or "").upper(), "simple")
-        return Explain(statement, mode) if isinstance(statement, Insert | Delete | Update | Merge) else None
+        return None if changes is None else Explain(changes, mode)
     head = _HEAD.match(text)
     if head is not None and head[1].upper() in TRANSACTION_HEADS:
         return parse_transaction(TokenCursor(text))
@@ -142,6 +159,15 @@ def parse(
     if head is not None and not upserts and _is_foreign(text, head.start(1), head[1].upper(), tables):
         return None
     return _parse_tokens(TokenCursor(text, **settings, case_sensitive=case_sensitive), tables)
+
+
+def _refuse_preview(cursor: TokenCursor, catalogs: Collection[str]) -> NoReturn:
+    known = ", ".join(sorted(catalogs)) or "none in this session"
+    cursor.refuse(
+        "PREVIEW of this statement",
+        "sqlext does not run it: its table is in no catalog of sqlext, or a temporary view, or the statement is no"
+        f" INSERT, UPSERT, UPDATE, DELETE or MERGE that sqlext plans. The catalogs of sqlext are {known}",
+    )
 
 
 def _is_foreign(text: str, start: int, head: str, tables: TableResolution) -> bool:

@@ -53,6 +53,8 @@ def care_after_commit(
     `trigger_ms` is the time between the batches of a stream. Failures are logged as warnings, since the commit is done.
     While statements of the process wait for a rerun on the table, compaction is left to the last of them.
     """
+    if environment.is_in_transaction:
+        return
     metadata = target.table.metadata
     # A process that has committed little may end after this statement, and all work in the background with it.
     is_young = environment.care.counted_commit(metadata.table_uuid) < _FIRST_COMMITS

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import random
 import uuid
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from threading import Lock
 
 from sqlext.catalog.dropped_table import system_clock
@@ -94,6 +95,20 @@ class OpenTransactions:
                 clock=self._clock,
             )
             self._open[session] = (identity, transaction)
+
+    @contextmanager
+    def trial(self, over: OpenTransaction | None) -> Iterator[OpenTransaction]:
+        """A transaction of one statement, `over` that of its session if one is open, which is rolled back at the end.
+
+        It is no session's: other statements, also of the same session, neither see its changes nor take part in it.
+        """
+        identity = str(uuid.UUID(int=self._rng.getrandbits(128), version=4))
+        trial = OpenTransaction(identity, self._catalogs.remembered.keep_pending, clock=self._clock, over=over)
+        try:
+            yield trial
+        finally:
+            trial.roll_back()
+            self._catalogs.remembered.release_pending(identity)
 
     def current(self, session: str, statement: str) -> OpenTransaction:
         """The session's transaction. Raises AnalysisError NO_TRANSACTION, with `statement` as the refused statement."""

@@ -94,13 +94,34 @@ def lower_clause(changes: str, schema: Schema, committed: Mapping[int, int], *, 
     """
     columns = [quote_identifier(field.name) for field in schema.fields]
     kinds = _KINDS if updates else {**_KINDS, UPDATE_BEFORE: _KINDS[DELETE], UPDATE_AFTER: _KINDS[INSERT]}
-    branches = " ".join(f"WHEN {quote_string(kind)} THEN {quote_string(name)}" for kind, name in kinds.items())
     moments = " ".join(f"WHEN {id}L THEN timestamp_millis({ms}L)" for id, ms in committed.items())
     moment = f"CASE `{SNAPSHOT_ID}` {moments} END" if moments else "CAST(NULL AS TIMESTAMP)"
     return (
-        f"SELECT {', '.join(columns)}, CASE `{CHANGE_TYPE}` {branches} END AS `_change_type`,"
+        f"SELECT {', '.join(columns)}, {_kind_names(kinds)} AS `_change_type`,"
         f" `{SNAPSHOT_ID}` AS `_commit_version`, {moment} AS `_commit_timestamp`\nFROM ({changes})"
     )
+
+
+def lower_preview(changes: str, schema: Schema, most: int) -> str:
+    """A SELECT of the change type, by Spark's name, and the table's columns of up to `most` of the `changes` of
+    `lower_changes`; in order of the key, if there is one, with the row before a change first."""
+    columns = ", ".join(quote_identifier(field.name) for field in schema.fields)
+    order = [quote_identifier(field.name) for field in schema.identifier_fields]
+    order += [f"`{CHANGE_TYPE}` IN ({quote_string(INSERT)}, {quote_string(UPDATE_AFTER)})"] if order else []
+    by_key = f"\nORDER BY {', '.join(order)}" if order else ""
+    named = f"SELECT {_kind_names()} AS `_change_type`, {columns}"
+    return f"{named}\nFROM (SELECT * FROM ({changes}){by_key}\nLIMIT {most})"
+
+
+def lower_change_counts(changes: str) -> str:
+    """A SELECT of one row: how many rows the `changes` of `lower_changes` insert, update and delete."""
+    counts = ", ".join(f"count_if(`{CHANGE_TYPE}` = {quote_string(kind)})" for kind in (INSERT, UPDATE_AFTER, DELETE))
+    return f"SELECT {counts} FROM ({changes})"
+
+
+def _kind_names(kinds: Mapping[str, str] = _KINDS) -> str:
+    branches = " ".join(f"WHEN {quote_string(kind)} THEN {quote_string(name)}" for kind, name in kinds.items())
+    return f"CASE `{CHANGE_TYPE}` {branches} END"
 
 
 def _stored(step: ChangeStep, columns: Sequence[str]) -> str:

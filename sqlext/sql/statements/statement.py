@@ -480,6 +480,19 @@ class Explain:
         return self.statement.table
 
 
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """PREVIEW of a row-level statement: its changes of rows, or with `summary` one row of numbers."""
+
+    statement: Insert | Delete | Update | Merge
+    summary: bool = False
+
+    @property
+    def table(self) -> TableName:
+        """The target of the statement."""
+        return self.statement.table
+
+
 Statement: TypeAlias = (
     AddConstraint
     | DropConstraint
@@ -493,6 +506,7 @@ Statement: TypeAlias = (
     | Explain
     | Optimize
     | AnalyzeTable
+    | Preview
     | Restore
     | Undrop
     | Vacuum
