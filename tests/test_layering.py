@@ -89,6 +89,7 @@ ONE_THING_TWICE = {
     "merge": {"sql/lowering", "command/dml"},
     "on_conflict": {"sql/lowering", "command/dml"},
     "show_create_table": {"sql", "command/ddl"},
+    "undo": {"sql/lowering", "command/dml"},
     "update": {"sql/lowering", "command/dml"},
     # what a command or a procedure prepares, and its commit
     "add_files": {"procedure/foreign", "commit/actions"},

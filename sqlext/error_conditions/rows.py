@@ -194,6 +194,15 @@ ROWS: Mapping[str, Condition] = {
         "The changes of {name} from snapshot {start} to {end} are refused: snapshots between them have expired. Use"
         " the mode 'net', or begin at a later snapshot.",
     ),
+    "UNDO_NOT_POSSIBLE": Condition(
+        "55000", "Snapshot {snapshot} of {name} is not undone: {reason}. Nothing was committed."
+    ),
+    "UNDO_ROWS_CHANGED": Condition(
+        "55000",
+        "Snapshot {snapshot} of {name} is not undone: later commits have changed rows that it wrote, or keys that it"
+        " removed, such as {rows}. Nothing was committed. Undo those commits first, the newest first, or change the"
+        " rows by DML; table_changes('{name}', {snapshot}) tells of the later commits.",
+    ),
     "PREVIEW_OF_OTHER_COLUMNS": Condition(
         "0A000",
         "The preview is refused: {name} would have other columns after the statement than it had before, and a preview"

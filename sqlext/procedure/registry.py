@@ -35,6 +35,7 @@ from sqlext.procedure.rewrite_position_delete_files import REWRITE_POSITION_DELE
 from sqlext.procedure.rewrite_table_path import REWRITE_TABLE_PATH
 from sqlext.procedure.rollback import ROLLBACK_TO_SNAPSHOT, ROLLBACK_TO_TIMESTAMP
 from sqlext.procedure.set_current_snapshot import SET_CURRENT_SNAPSHOT
+from sqlext.procedure.undo_snapshot import UNDO
 from sqlext.spec.name_suggestion import nearest
 
 PROCEDURES: Mapping[str, Procedure] = MappingProxyType(
@@ -74,6 +75,7 @@ PROCEDURES: Mapping[str, Procedure] = MappingProxyType(
             ROLLBACK_TO_TIMESTAMP,
             SET_CURRENT_SNAPSHOT,
             SNAPSHOT,
+            UNDO,
         )
     }
 )

@@ -39,6 +39,8 @@ FOLDER = "${folder}"
 PLACEHOLDER = re.compile(r"\$\{(snapshot|timestamp):(\w+):(\d+)\}")
 UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 # data in the inputs ends in 2024 or lies far in the future; anything between is the clock
+# Of a data file's name; how many tasks the session had run by then depends on the areas before.
+TASK = re.compile(r"(?<=\b\d{5}-)[1-9]\d*(?=-<uuid>)")
 CLOCK = re.compile(r"\b20(2[5-9]|[3-9]\d)-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?")
 PLAN_LINE = re.compile(r"\s*$|== SQL|[ :]*[+'-]|\s*\S+Table |JVM stacktrace|\s+at ")
 SIZE_NAMES = re.compile(r"(^|[-_])(size|sizes|length|size_in_bytes)$|files-size$|column_size$|^split_offsets$")
@@ -224,7 +226,7 @@ class RunNames:
 
     def text(self, text: str) -> str:
         text = text.replace(f"file://{self.warehouse}", "<warehouse>").replace(str(self.warehouse), "<warehouse>")
-        text = SEARCH_PATH.sub("", CLOCK.sub("<time>", UUID.sub("<uuid>", text)))
+        text = TASK.sub("<task>", SEARCH_PATH.sub("", CLOCK.sub("<time>", UUID.sub("<uuid>", text))))
         for snapshot_id, name in self.snapshot_ids.items():
             text = text.replace(snapshot_id, name)
         return text

@@ -13,6 +13,7 @@ NO_THRESHOLDS = {
     # what a message shows
     "alter_constraint._SHOWN_COLUMNS",
     "row_change._NAMED_ROWS",
+    "undo._NAMED_ROWS",
     "care_tasks._MOST_TOLD",
     # when and how files are removed, which no change waits for
     "care._COMPACTION_PAUSE_MS",

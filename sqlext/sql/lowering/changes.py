@@ -132,10 +132,17 @@ def _stored(step: ChangeStep, columns: Sequence[str]) -> str:
     )
 
 
-def _step(step: ChangeStep, columns: Sequence[str], schema: Schema) -> list[str]:
+def difference(step: ChangeStep, columns: Sequence[str], schema: Schema) -> tuple[list[str], list[str]]:
+    """SELECTs of `columns`, quoted names, of the rows that the step deletes, and of those that it inserts; without the
+    rows that were only moved, if rows of the schema can be compared."""
     went, came = _went_and_came(step, columns)
     if went and came and can_compare(schema):
-        went, came = _without(went, came), _without(came, went)
+        return _without(went, came), _without(came, went)
+    return went, came
+
+
+def _step(step: ChangeStep, columns: Sequence[str], schema: Schema) -> list[str]:
+    went, came = difference(step, columns, schema)
     return [_tagged(part, columns, DELETE, step) for part in went] + [
         _tagged(part, columns, INSERT, step) for part in came
     ]

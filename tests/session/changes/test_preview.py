@@ -102,8 +102,8 @@ def test_the_rows_are_in_the_order_of_the_key(spark: SparkSession, table_name: s
 def test_all_types(spark: SparkSession, table_name: str) -> None:
     spark.sql(
         f"CREATE TABLE {table_name} (b BOOLEAN, i INT, l BIGINT, f FLOAT, d DOUBLE, e DECIMAL(38, 10), y DATE,"
-        " t TIMESTAMP, n TIMESTAMP_NTZ, x BINARY, s STRUCT<a: INT NOT NULL, `b.c`: ARRAY<STRING>>, m MAP<STRING, STRUCT<z: DATE>>,"
-        " `a.b` STRING NOT NULL COMMENT 'dotted')"
+        " t TIMESTAMP, n TIMESTAMP_NTZ, x BINARY, s STRUCT<a: INT NOT NULL, `b.c`: ARRAY<STRING>>,"
+        " m MAP<STRING, STRUCT<z: DATE>>, `a.b` STRING NOT NULL COMMENT 'dotted')"
     )
     text = (
         f"INSERT INTO {table_name} VALUES (true, 1, 2, 3, 4, 5.5, DATE '2024-01-02', TIMESTAMP '2024-01-02 03:04:05',"

@@ -251,3 +251,22 @@ def test_a_serializable_transaction_depends_on_one_catalog(tmp_path: Path) -> No
     with pytest.raises(UnsupportedError, match="SERIALIZABLE_SPANS_CATALOGS"):
         opened.commit()
     assert not ids(Writer(catalogs[1]))
+
+
+def test_a_transaction_over_another_sees_its_changes_and_leaves_them(tmp_path: Path, writer: Writer) -> None:
+    outer = transaction()
+    outside = within(outer, writer.catalog, 2)
+    outside.append(2)
+    before = files_below(tmp_path)
+    inner = OpenTransaction("inner", lambda location, metadata: None, over=outer)
+    inside = within(inner, writer.catalog, 3)
+    assert ids(inside) == [1, 2]
+    inside.append(3)
+    assert ids(inside) == [1, 2, 3]
+    assert ids(outside) == [1, 2]
+    with pytest.raises(UnsupportedError, match="NOT_IN_TRANSACTION"):
+        inner.commit()
+    assert files_below(tmp_path) == before
+    assert ids(outside) == [1, 2]
+    outer.commit()
+    assert ids_read_by_pyiceberg(writer.load()) == [1, 2]
