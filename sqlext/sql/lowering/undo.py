@@ -16,7 +16,7 @@ from sqlext.spec.manifests.row_lineage import ROW_ID
 from sqlext.spec.schema import Schema
 from sqlext.sql.lowering.changes import ChangeStep, difference
 from sqlext.sql.lowering.text import selected
-from sqlext.sql.tokens.quoting import quote_identifier
+from sqlext.sql.tokens.quoting import quote_identifier, quote_string
 
 _ROW_ID = quote_identifier(ROW_ID.name)
 _PLACE = ("`_file`", "`_pos`")
@@ -98,12 +98,14 @@ class UndoneChange:
         return f"(SELECT {self._listed(self._columns)}, {', '.join(hidden)} FROM {self.target})"
 
     def _found(self, came: str) -> str:
-        """The rows of the table that the snapshot inserted, each of them once."""
+        """The rows of the table that the snapshot inserted, each of them once. Of equal rows those in the files that it
+        added are first, since a file without rows is removed whole."""
         matched = self._listed(self._matched)
         counted = f"SELECT {matched}, count(*) AS {_COPIES}\nFROM (\n{came}\n)\nGROUP BY {matched}"
-        number = (
-            f"row_number() OVER (PARTITION BY {self._listed(self._matched, '`__sqlext_now`')} ORDER BY `_file`, `_pos`)"
-        )
+        added = ", ".join(map(quote_string, self.step.added))
+        order = ", ".join([*([f"`_file` NOT IN ({added})"] if added else []), *_PLACE])
+        equal = self._listed(self._matched, "`__sqlext_now`")
+        number = f"row_number() OVER (PARTITION BY {equal} ORDER BY {order})"
         numbered = (
             f"SELECT `__sqlext_now`.*, {_COPIES}, {number} AS {_COPY}\nFROM {self._now()} AS `__sqlext_now`"
             f"\nJOIN (\n{counted}\n) AS `__sqlext_came`\nON {self._equal('`__sqlext_came`')}"
