@@ -20,7 +20,8 @@ from unit.scan.small_table import RecordingIO, data_file, position_delete_file
 def vectors(folder: Path, *bitmaps: BitMap64) -> list[ContentFile]:
     """Writes one Puffin file; the entry of each vector."""
     blobs = [NewBlob(BLOB_TYPE, encode_deletion_vector(bitmap.serialize())) for bitmap in bitmaps]
-    data, placed = encode_puffin(blobs, created_by="test")
+    file = encode_puffin(blobs, created_by="test")
+    data, placed = file.data, file.blobs
     (folder / "v.puffin").write_bytes(data)
     return [
         position_delete_file(
