@@ -136,7 +136,8 @@ def due_groups(partition: Bucket, rules: RewriteRules, tasks: Mapping[str, FileS
     """The groups of a partition's files that are due for a rewrite.
 
     `tasks`, by path, are of a plan with `keep_deleted`, or None if the partition has few deleted rows. Files in which
-    more than half of `rules.delete_ratio` is deleted form one group with files much smaller than the largest of them,
+    more than half of `rules.delete_ratio` is deleted form one group with files that are tiny or much smaller than the
+    largest of them,
     so that no more than this remains deleted. Of the other files, full tiers of small ones are merged.
     """
     ratio = rules.delete_ratio / 2
@@ -149,7 +150,8 @@ def due_groups(partition: Bucket, rules: RewriteRules, tasks: Mapping[str, FileS
     group: list[ContentFile] = []
     rest: list[ContentFile] = []
     for file in partition.files:
-        goes_with = file.file_path in worn or rules.min_files * file.file_size_in_bytes <= largest
+        size = file.file_size_in_bytes
+        goes_with = file.file_path in worn or size <= rules.tiny_bytes or rules.min_files * size <= largest
         (group if goes_with else rest).append(file)
     return [_as_before(group, rules), *_full_tiers(rest, rules)]
 
@@ -243,8 +245,10 @@ def _merged(files: Sequence[ContentFile], rules: RewriteRules) -> RewriteGroup:
 
 
 def _as_before(files: Sequence[ContentFile], rules: RewriteRules) -> RewriteGroup:
-    """A group rewritten as files of the size of its largest, so that as many tasks can write them in parallel."""
-    like_largest = round(_bytes(files) / max(file.file_size_in_bytes for file in files))
+    """A group rewritten as files of the size of its largest, so that as many tasks can write them in parallel; they are
+    not to be tiny."""
+    largest = max(file.file_size_in_bytes for file in files)
+    like_largest = round(_bytes(files) / max(largest, rules.tiny_bytes))
     return RewriteGroup(tuple(files), max(like_largest, _merged(files, rules).written_as))
 
 

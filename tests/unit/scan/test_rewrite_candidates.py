@@ -140,6 +140,13 @@ def test_tiny_files_are_of_one_size() -> None:
     assert due_groups(partition(10, 2_000, 150_000), rules, None) == []
 
 
+def test_tiny_files_go_with_one_of_many_deleted_rows_and_become_one() -> None:
+    rules = RewriteRules(delete_ratio=0.1, min_files=3, target_bytes=1_000_000, tiny_bytes=50_000)
+    of = partition(2_000, 1_500, 1_800, dead={0: 100})
+    (group,) = due_groups(of, rules, tasks(of, {0: 100}))
+    assert (len(group.files), group.written_as) == (3, 1)
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_files_stay_few_and_rows_are_written_seldom(seed: int) -> None:
     """After each commit a partition is compacted until nothing is due."""
