@@ -267,7 +267,9 @@ def seed() -> Iterator[int]:
     return iter([chosen]).__next__()
 
 
-@pytest.mark.parametrize(("kind", "version"), [("keyed", 2), ("plain", 3)])
+@pytest.mark.turns(2)
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("kind", KINDS)
 def test_few_random_statements(
     spark: SparkSession, iceberg: IcebergJudge, table_name: str, kind: str, version: int, seed: int
 ) -> None:
