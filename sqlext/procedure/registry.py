@@ -8,7 +8,7 @@ from types import MappingProxyType
 from sqlext.errors import NotFoundError
 from sqlext.procedure.ancestors_of import ANCESTORS_OF
 from sqlext.procedure.care_status import CARE_STATUS
-from sqlext.procedure.cherrypick_snapshot import CHERRYPICK_SNAPSHOT
+from sqlext.procedure.cherrypick_snapshot import CHERRYPICK_SNAPSHOT, PUBLISH_CHANGES
 from sqlext.procedure.compact import COMPACT, RESCALE
 from sqlext.procedure.compute_statistics import COMPUTE_PARTITION_STATS, COMPUTE_TABLE_STATS
 from sqlext.procedure.consumers import CONSUMERS, DROP_CONSUMER, RESET_CONSUMER
@@ -26,7 +26,6 @@ from sqlext.procedure.fsck import FSCK
 from sqlext.procedure.health import HEALTH
 from sqlext.procedure.optimize_all import OPTIMIZE_ALL
 from sqlext.procedure.procedure import Procedure
-from sqlext.procedure.publish_changes import PUBLISH_CHANGES
 from sqlext.procedure.remove_expired_changelogs import REMOVE_EXPIRED_CHANGELOGS
 from sqlext.procedure.remove_orphan_files import REMOVE_ORPHAN_FILES
 from sqlext.procedure.rewrite_data_files import REWRITE_DATA_FILES
