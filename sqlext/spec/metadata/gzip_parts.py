@@ -9,14 +9,13 @@ from sqlext.spec.stored_bytes import checksum
 from sqlext.spec.stored_bytes.checksum import ChecksumState
 
 _RAW = -15
-# No name, no time; made on an unknown system; with an extra field (RFC 1952).
-_GZIP_HEADER = b"\x1f\x8b\x08\4\0\0\0\0\0\xff"
-# The extra field has one subfield, which ends with the checksum of all other bytes of the file. That of gzip is of the
-# content, which bits that fill up a byte of the deflate stream do not change.
-_MARK = b"sqlext\0\1"
-_SUBFIELD = len(_MARK) + checksum.SIZE
-_EXTRA = (len(b"sq") + 2 + _SUBFIELD).to_bytes(2, "little") + b"sq" + _SUBFIELD.to_bytes(2, "little") + _MARK
-_BEGINNING = _GZIP_HEADER + _EXTRA
+# No time; made on an unknown system; with a name (RFC 1952).
+_GZIP_HEADER = b"\x1f\x8b\x08\x08\0\0\0\0\0\xff"
+# The name tells the checksum of all bytes behind it. That of gzip is of the content, which bits that fill up a byte of
+# the deflate stream do not change. An extra field would be the place for it, but DuckDB reads no file that has one.
+_MARK, _END = b"sqlext-crc32-", b"\0"
+_DIGITS = slice(len(_GZIP_HEADER) + len(_MARK), len(_GZIP_HEADER) + len(_MARK) + 2 * checksum.SIZE)
+_BEGINNING_SIZE = _DIGITS.stop + len(_END)
 _WORD = 0xFFFFFFFF
 
 
@@ -39,31 +38,35 @@ def gzip_of(parts: Iterable[tuple[bytes, bytes]]) -> bytes:
         stored.append(deflated)
     stored.append(zlib.compressobj(wbits=_RAW).flush(zlib.Z_FINISH))
     stored += [number.to_bytes(4, "little") for number in (of_content, size & _WORD)]
-    return b"".join((_BEGINNING, _checksum(stored), *stored))
+    return b"".join((_beginning(stored), *stored))
 
 
 def checksum_state(data: bytes) -> ChecksumState:
     """Of the bytes of a gzip file."""
-    start = len(_BEGINNING) + checksum.SIZE
-    mark, stored = data[len(_GZIP_HEADER) : len(_BEGINNING)], data[len(_BEGINNING) : start]
-    found = checksum.state(mark, _EXTRA, stored, _checksum([data[start:]]))
+    right = _beginning([data[_BEGINNING_SIZE:]])
+    mark = data[len(_GZIP_HEADER) : _DIGITS.start] + data[_DIGITS.stop : _BEGINNING_SIZE]
+    found = checksum.state(mark, _MARK + _END, data[_DIGITS], right[_DIGITS])
     is_damaged = found == ChecksumState.RIGHT and not data.startswith(_GZIP_HEADER)
     return ChecksumState.WRONG if is_damaged else found
 
 
 def without_flipped_bit(data: bytes) -> bytes | None:
     """A file of `gzip_of` as it was before one bit of it changed; None if that is not what happened."""
-    start = len(_BEGINNING) + checksum.SIZE
-    stored, rest = data[len(_BEGINNING) : start], data[start:]
-    right = _BEGINNING + _checksum([rest])
-    if checksum.differs_in_one_bit(data[:start], right):
+    beginning, rest = data[:_BEGINNING_SIZE], data[_BEGINNING_SIZE:]
+    right = _beginning([rest])
+    if checksum.differs_in_one_bit(beginning, right):
         return right + rest
-    mended = checksum.without_flipped_bit([rest], int.from_bytes(stored, "big"))
-    return None if mended is None or not data.startswith(_BEGINNING) else data[:start] + mended[0]
+    try:
+        stored = int(beginning[_DIGITS], 16)
+    except ValueError:
+        return None
+    mended = checksum.without_flipped_bit([rest], stored)
+    return None if mended is None or _beginning(mended) != beginning else beginning + mended[0]
 
 
-def _checksum(parts: Iterable[bytes]) -> bytes:
+def _beginning(parts: Iterable[bytes]) -> bytes:
+    """The header of a file, with the name that tells the checksum of `parts`."""
     value = 0
     for part in parts:
         value = zlib.crc32(part, value)
-    return value.to_bytes(checksum.SIZE, "big")
+    return b"%b%b%08x%b" % (_GZIP_HEADER, _MARK, value, _END)

@@ -2,7 +2,7 @@
 
 Each object has its own checksum, a CRC-32 of all its other bytes, where the format lets a writer choose bytes that no
 reader interprets: in the sync marker of an Avro file, as a property of a Puffin footer, as the last member of the JSON
-of a metadata file, and as the extra field of a gzipped one. So a checksum never depends on another file, survives
+of a metadata file, and in the name of a gzipped one. So a checksum never depends on another file, survives
 copies, and is gone once another engine writes the object. CRC-32 finds each damage of up to 32 adjacent bits.
 """
 
