@@ -63,7 +63,7 @@ def kill_at(stream: str, fault: str, nth: int) -> None:
         "staged",
         lambda io, metadata, action: metadata.location.rpartition("/")[2],
     )
-    around(compaction, "_written", None, "rewritten", lambda spark, target, *given: target.name.table)
+    around(compaction, "commit_rewrite", "rewritten", None, lambda environment, target, *given: target.name.table)
     around(compaction, "_rewrite", None, "compacted", lambda environment, spark, target, *given: target.name.table)
     around(batch_write, "settle", "committed", "removed", lambda spark, batch, *given: batch.table.name)
 

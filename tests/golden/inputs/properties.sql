@@ -25,7 +25,7 @@ ALTER TABLE t SET TBLPROPERTIES ('team.write'='y', 'write.metadata.metrics.colum
 -- what Flink and Paimon would do and is not done here, and what has no effect
 ALTER TABLE t SET TBLPROPERTIES ('connector'='kafka');
 
-ALTER TABLE t SET TBLPROPERTIES ('team.write'='z', 'record-level.expire-time'='1 d');
+ALTER TABLE t SET TBLPROPERTIES ('team.write'='z', 'end-input.check-partition-expire'='true');
 
 ALTER TABLE t SET TBLPROPERTIES ('connector'='Iceberg', 'deletion-vectors.enabled'='true', 'scan.mode'='default');
 

@@ -16,7 +16,7 @@ DESC FUNCTION EXTENDED system.days;
 DESCRIBE FUNCTION lake.system.nothing;
 
 -- names of other systems, slips, and names that mean nothing here
-CALL lake.system.rewrite_data_files('db.t');
+CALL lake.system.purge_files('db.t');
 
 CALL lake.system.expire_tags('db.t');
 
