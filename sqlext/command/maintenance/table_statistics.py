@@ -51,8 +51,6 @@ def compute_statistics(
     """
     version = _version(environment, catalog, table, snapshot_id)
     snapshot, schema = version.snapshot, version.schema
-    if snapshot is None:
-        return None
     name, exact = version.handle.full_name, is_case_sensitive(spark)
     if columns is None:
         found = [field for field in schema.fields if _flaw(schema, field) is None]
@@ -60,6 +58,8 @@ def compute_statistics(
         found = [_field(schema, path, name, exact) for path in columns]
     if not found:
         raise AnalysisError("STATISTICS_OF_NO_COLUMN", name=name)
+    if snapshot is None:
+        return None
     # A column that is named twice is one.
     fields = list({field.id: field for field in found}.values())
     blobs: list[NewBlob] = []

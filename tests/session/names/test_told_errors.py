@@ -75,7 +75,7 @@ REFUSED: tuple[Callable[[str], str], ...] = (
     lambda t: f"SELECT nobody FROM {t}",
     lambda t: f"CREATE INDEX i ON {t} (id)",
     lambda t: f"SELECT * FROM {t} TABLESAMPLE (nobody ROWS)",
-    lambda t: f"ANALYZE TABLE {t} COMPUTE STATISTICS",
+    lambda t: f"ANALYZE TABLE {t} COMPUTE STATISTICS FOR COLUMNS nobody",
 )
 
 
