@@ -42,6 +42,8 @@ def arguments(warehouse: Path, settings: Mapping[str, str] | None) -> list[str]:
     """Arguments of spark-submit and its like; `settings` are taken before those that are here."""
     chosen = {
         "spark.sql.catalog.lake": "io.sqlext.Catalog",
+        # Golden results are of tables that do not look after themselves.
+        "spark.sql.catalog.lake.care": "none",
         "spark.sql.catalog.lake.warehouse": str(warehouse),
         "spark.sql.warehouse.dir": str(warehouse / "spark-warehouse"),
         "spark.sqlext.python": sys.executable,
