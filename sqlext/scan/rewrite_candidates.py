@@ -137,8 +137,7 @@ def due_groups(partition: Bucket, rules: RewriteRules, tasks: Mapping[str, FileS
 
     `tasks`, by path, are of a plan with `keep_deleted`, or None if the partition has few deleted rows. Files in which
     more than half of `rules.delete_ratio` is deleted form one group with files that are tiny or much smaller than the
-    largest of them,
-    so that no more than this remains deleted. Of the other files, full tiers of small ones are merged.
+    largest of them, so that no more than this remains deleted. Of the other files, full tiers of small ones are merged.
     """
     ratio = rules.delete_ratio / 2
     worn = set[str]()

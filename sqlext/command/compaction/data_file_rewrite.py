@@ -8,28 +8,30 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from pyspark.sql import SparkSession
 
 from sqlext.command.change.row_level import Target
-from sqlext.command.compaction.dangling_deletes import remove_dangling_deletes
 from sqlext.command.compaction.rewrite_commit import Landed, commit_rewrite
-from sqlext.command.compaction.rewrite_options import RewriteOptions
+from sqlext.command.compaction.rewrite_options import RewriteOptions, chunks
 from sqlext.command.compaction.rewritten_by_query import rewrite_by_query
 from sqlext.command.compaction.rewritten_parts import Part, Rewritten, divided, rewrite_parts
 from sqlext.command.compaction.row_sort import RowSort, ZOrder
 from sqlext.command.environment import Environment
 from sqlext.command.write_operation import WriteOperation, begin_write
+from sqlext.commit.actions.delete_file_rewrite import RewriteDeleteFiles
 from sqlext.commit.actions.order_change import numbered_order
 from sqlext.errors import SqlextError
 from sqlext.properties import DISTRIBUTION_MODE
+from sqlext.scan.deletes.dangling_deletes import dangling_deletes
 from sqlext.scan.deletes.delete_file_index import DeleteFileIndex
 from sqlext.scan.filter.measured_column import metrics_columns
 from sqlext.scan.rewrite_candidates import RewriteGroup, sized_groups
 from sqlext.spec.expression import Predicate
 from sqlext.spec.manifests.content_file import Content
+from sqlext.spec.metadata.reference import MAIN_BRANCH
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.sort_order import SortOrder
 
@@ -81,11 +83,10 @@ def rewrite_data_files(
     Without partial progress there is one commit, and an error of it is raised: StaleRead if others have prevented all
     groups. Raises errors of reading and writing, and SqlextError REWRITE_COMMITS_FAILED.
     """
-    groups = list(_ordered(_groups(environment, target, predicate, options), options.job_order))
+    groups = options.in_job_order(_groups(environment, target, predicate, options), lambda group: group.files)
     done, failures = DataFilesRewritten(), 0
-    commits = _chunks(groups, len(groups) if options.commits is None else -(-len(groups) // options.commits))
     reason = ""
-    for chunk in commits:
+    for chunk in options.by_commit(groups):
         try:
             landed = _rewritten(environment, spark, target, chunk, options, by)
         except SqlextError as failure:
@@ -100,9 +101,24 @@ def rewrite_data_files(
             "REWRITE_COMMITS_FAILED", name=target.name, failed=failures, allowed=options.failed_commits, reason=reason
         )
     if options.removes_dangling:
-        removed = remove_dangling_deletes(environment, target)
+        removed = _remove_dangling_deletes(environment, target)
         done = replace(done, removed_delete_files=done.removed_delete_files + removed)
     return done
+
+
+def _remove_dangling_deletes(environment: Environment, target: Target) -> int:
+    """Removes the delete files at the head of the target's branch that can apply to no row; returns how many."""
+    catalog, branch = target.name.catalog, target.destination.branch
+    table = environment.catalogs.load(target.name.parts)
+    version = environment.version(catalog, table, None if branch == MAIN_BRANCH else branch)
+    entries = environment.scans.live_entries(version)
+    data = (entry for entry in entries if entry.file.content == Content.DATA)
+    deletes = [entry for entry in entries if entry.file.content != Content.DATA]
+    dangling = [entry.file for entry, _ in dangling_deletes(data, deletes, table.metadata.specs_by_id())]
+    if dangling and version.snapshot is not None:
+        action = RewriteDeleteFiles(dangling, version.snapshot.snapshot_id)
+        environment.commit(catalog, table, action, target.destination)
+    return len(dangling)
 
 
 def _groups(
@@ -122,23 +138,6 @@ def _groups(
         for entry in (entry for entry in entries if entry.file.content == Content.DATA):
             counts[entry.file.file_path] = len(index.position_deletes(entry)) + len(index.equality_deletes(entry))
     return sized_groups(plan.tasks, target.table.metadata.default_spec_id, options.rules, counts)
-
-
-def _ordered(groups: Sequence[RewriteGroup], order: str) -> Sequence[RewriteGroup]:
-    by, _, direction = order.partition("-")
-    if by == "none":
-        return groups
-    size: Callable[[RewriteGroup], int] = _bytes if by == "bytes" else lambda group: len(group.files)
-    return sorted(groups, key=size, reverse=direction == "desc")
-
-
-def _bytes(group: RewriteGroup) -> int:
-    return sum(file.file_size_in_bytes for file in group.files)
-
-
-def _chunks(groups: Sequence[RewriteGroup], size: int) -> Iterator[Sequence[RewriteGroup]]:
-    for start in range(0, len(groups), max(size, 1)):
-        yield groups[start : start + size]
 
 
 def _rewritten(
@@ -163,7 +162,7 @@ def _rewritten(
     with operation.cleaned_on_failure():
         for moves in (False, True):
             some = [one for one in groups if _moves(one, options.spec_id) is moves]
-            for together in _chunks(some, options.together or len(some)):
+            for together in chunks(some, options.together or len(some)):
                 found += _written(environment, spark, target, operation, together, options, by, metadata, moves)
     files = [file for group in groups for file in group.files]
     return commit_rewrite(

@@ -80,15 +80,11 @@ def rewrite_position_deletes(
         if matching.partition_may_match(file):
             partitions[partition_key(file)].append(file)
     groups = [group for files in partitions.values() for group in sized_delete_groups(files, options.rules)]
-    by, _, direction = options.job_order.partition("-")
-    if by != "none":
-        groups.sort(key=len if by == "files" else _bytes, reverse=direction == "desc")
     if not groups:
         return DeleteFilesRewritten()
     tasks, cache, done = _tasks(environment, target), PositionDeleteCache(), DeleteFilesRewritten()
-    size = len(groups) if options.commits is None else -(-len(groups) // options.commits)
-    for start in range(0, len(groups), size):
-        replaced = [file for group in groups[start : start + size] for file in group]
+    for chunk in options.by_commit(options.in_job_order(groups, lambda group: group)):
+        replaced = [file for group in chunk for file in group]
         try:
             summary = _commit(environment, target, replaced, _positions(target, replaced, tasks, cache), tasks)
         except SqlextError as failure:

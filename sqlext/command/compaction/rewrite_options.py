@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import TypeVar
 
 from sqlext.command.compaction.z_order import NUMBER_BYTES
 from sqlext.errors import AnalysisError
 from sqlext.scan.rewrite_candidates import SizeRules
+from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.metadata.table_metadata import TableMetadata
 
 Refusal = Callable[[str], AnalysisError]
 """The error for an option, by its reason."""
 
+_G = TypeVar("_G")
 _MOST = 2**63 - 1
 _SIZES = (
     "target-file-size-bytes",
@@ -97,6 +100,27 @@ class RewriteOptions:
             together=read.whole("max-concurrent-file-group-rewrites", None, 1),
             commits=read.commits(),
         )
+
+    def in_job_order(self, groups: Sequence[_G], files: Callable[[_G], Sequence[ContentFile]]) -> Sequence[_G]:
+        """Groups of files in the order in which they are rewritten; `files` gives those of a group."""
+        by, _, direction = self.job_order.partition("-")
+        if by == "none":
+            return groups
+
+        def size(group: _G) -> int:
+            return sum(file.file_size_in_bytes for file in files(group)) if by == "bytes" else len(files(group))
+
+        return sorted(groups, key=size, reverse=direction == "desc")
+
+    def by_commit(self, groups: Sequence[_G]) -> Iterator[Sequence[_G]]:
+        """The groups of each commit."""
+        return chunks(groups, len(groups) if self.commits is None else -(-len(groups) // self.commits))
+
+
+def chunks(groups: Sequence[_G], size: int) -> Iterator[Sequence[_G]]:
+    """The groups in parts of `size`, the last of which may be smaller."""
+    for start in range(0, len(groups), max(size, 1)):
+        yield groups[start : start + size]
 
 
 class _Options:

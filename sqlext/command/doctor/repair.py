@@ -20,8 +20,8 @@ from sqlext.command.environment import Environment
 from sqlext.commit.action import Destination
 from sqlext.commit.actions.snapshot_repair import RepairSnapshot
 from sqlext.errors import SqlextError
-from sqlext.scan.checks.delete_checks import dangling_deletes
 from sqlext.scan.checks.finding import Check
+from sqlext.scan.deletes.dangling_deletes import dangling_deletes
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.spec.avro import avro_file
 from sqlext.spec.manifests import puffin

@@ -24,6 +24,7 @@ from sqlext.scan.partition_counts import (
     live_counts,
     united,
 )
+from sqlext.spark.catalog.session_catalogs import handle_of
 from sqlext.spec.manifests.manifest import ManifestEntry, ManifestFile
 from sqlext.spec.metadata.metadata_update import SetPartitionStatistics
 from sqlext.spec.metadata.snapshot import Snapshot
@@ -48,7 +49,7 @@ def compute_partition_statistics(
     CorruptionError or UnsupportedError for manifests, and as `commit_statistics`.
     """
     metadata = table.metadata
-    name = ".".join((catalog, *table.identifier.namespace, table.identifier.name))
+    name = handle_of(catalog, table).full_name
     partitions = PartitionFields.of(metadata)
     if not partitions.fields:
         raise UnsupportedError("PARTITION_STATISTICS_OF_NO_PARTITION", name=name)

@@ -10,6 +10,7 @@ from sqlext.commit.actions.statistics_change import SetStatisticsFile
 from sqlext.commit.snapshot.own_files import create_own_file
 from sqlext.errors import NotFoundError
 from sqlext.properties import METADATA_PATH
+from sqlext.spark.catalog.session_catalogs import handle_of
 from sqlext.spec.metadata.metadata_update import SetPartitionStatistics, SetStatistics
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.storage.location import join, metadata_location
@@ -38,6 +39,6 @@ def commit_statistics(
         make_folders = METADATA_PATH.name in table.metadata.properties
         create_own_file(io, update.statistics.location, data, make_folders=make_folders)
     except FileNotFoundError:
-        name = ".".join((catalog_name, *table.identifier.namespace, table.identifier.name))
+        name = handle_of(catalog_name, table).full_name
         raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=name) from None
     environment.commit(catalog_name, table, SetStatisticsFile(update))

@@ -19,6 +19,7 @@ from sqlext.catalog.catalog import LoadedTable
 from sqlext.command.environment import Environment
 from sqlext.errors import AnalysisError, NotFoundError, UnsupportedError
 from sqlext.scan.files.manifest_cache import ManifestCache
+from sqlext.spark.catalog.session_catalogs import handle_of
 from sqlext.spec.manifests.content_file import Content
 from sqlext.spec.manifests.manifest import ManifestContent, ManifestFile
 from sqlext.spec.manifests.moved_manifest import (
@@ -70,7 +71,7 @@ def rewrite_table_path(
     UnsupportedError TABLE_PATH_NOT_REWRITTEN for a table with files that are not below the prefix, or that cannot be
     rewritten, and for other ones NotFoundError and CorruptionError.
     """
-    name = ".".join((catalog, *table.identifier.namespace, table.identifier.name))
+    name = handle_of(catalog, table).full_name
     io = environment.catalogs.catalog(catalog).io
     if staging is None:
         unique = uuid.UUID(int=environment.rng.getrandbits(128), version=4)

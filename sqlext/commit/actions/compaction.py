@@ -15,6 +15,7 @@ from sqlext.commit.loop.conflict import History, by
 from sqlext.commit.snapshot.deletion_vectors import DeletedRows
 from sqlext.commit.snapshot.head_position_deletes import position_delete_index
 from sqlext.commit.snapshot.snapshot_production import FileChange, SnapshotProduction
+from sqlext.scan.deletes.dangling_deletes import DataAges
 from sqlext.scan.deletes.delete_file_index import sequence_number
 from sqlext.scan.deletes.deleted_positions import deleted_positions
 from sqlext.scan.deletes.position_delete import PositionDeleteCache
@@ -244,30 +245,26 @@ class _RewriteCommit:
         if not deletes:
             return
         specs = base.specs_by_id()
-        # Equality deletes of an unpartitioned spec apply to all partitions.
-        of_all = {spec_id for spec_id, spec in specs.items() if spec.is_unpartitioned}
+        ages, live = DataAges(specs), set[str]()
         spec_ids = {entry.file.spec_id for entry in deletes}
-        oldest: dict[PartitionKey, int] = {}
-        live: set[str] = set()
-        read = specs.keys() if spec_ids & of_all else spec_ids
+        # Equality deletes of an unpartitioned spec apply to all partitions.
+        read = specs.keys() if any(specs[spec_id].is_unpartitioned for spec_id in spec_ids) else spec_ids
         for entry in _entries(context, base, head, ManifestContent.DATA, read):
             if entry.file.file_path not in self.removal.paths:
                 live.add(entry.file.file_path)
-                _lower(oldest, partition_key(entry.file), sequence_number(entry))
+                ages.add(entry.file, sequence_number(entry))
         for file in (file for one in self.kept for file in one.added):
             number = self.rewrite.sequence_number
-            _lower(oldest, partition_key(file), base.last_sequence_number + 1 if number is None else number)
-        of_any = min(oldest.values(), default=None)
+            ages.add(file, base.last_sequence_number + 1 if number is None else number)
         for entry in deletes:
-            first, number = oldest.get(partition_key(entry.file)), sequence_number(entry)
-            if entry.file.content == Content.EQUALITY_DELETES:
-                first = of_any if entry.file.spec_id in of_all else first
-                dead = first is None or number <= first
-            else:
-                outlived = first is None or number < first
-                dead = outlived or live.isdisjoint(self.cache.positions(context.io, entry.file))
-            if dead:
+            if ages.outlived(entry) or self._names_none_of(live, context, entry.file):
                 yield entry.file.key
+
+    def _names_none_of(self, live: set[str], context: CommitContext, deletes: ContentFile) -> bool:
+        """Whether a file of position deletes names none of these data files."""
+        return deletes.content == Content.POSITION_DELETES and live.isdisjoint(
+            self.cache.positions(context.io, deletes)
+        )
 
 
 def _partitions(files: Collection[ContentFile]) -> frozenset[PartitionKey]:
@@ -284,7 +281,3 @@ def _entries(
     for manifest in context.manifests.manifests(context.io, head):
         if manifest.content == content and manifest.spec_id in spec_ids:
             yield from context.manifests.live_entries(context.io, manifest, base)
-
-
-def _lower(oldest: dict[PartitionKey, int], key: PartitionKey, number: int) -> None:
-    oldest[key] = min(number, oldest.get(key, number))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from sqlext.errors import AnalysisError, SqlextError, StorageError, UnsupportedError
-from sqlext.scan.checks.delete_checks import dangling_deletes, repeated_vectors, unplaced_vectors
+from sqlext.scan.checks.delete_checks import repeated_vectors, unplaced_vectors
 from sqlext.scan.checks.finding import Check, Finding, Severity
 from sqlext.scan.checks.manifest_checks import (
     ManifestHeader,
@@ -22,6 +22,7 @@ from sqlext.scan.checks.manifest_checks import (
 )
 from sqlext.scan.checks.metadata_checks import metadata_findings
 from sqlext.scan.checks.totals import change_findings, total_findings, totals_of
+from sqlext.scan.deletes.dangling_deletes import dangling_deletes
 from sqlext.scan.deletes.deletion_vector_file import read_deletion_vector
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.spec.avro import avro_file

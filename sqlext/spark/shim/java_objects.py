@@ -39,7 +39,7 @@ def active_context() -> SparkContext | None:
 
 def clone_of(spark: SparkSession) -> SparkSession:
     """A session of the same application with the same settings and catalogs."""
-    return SparkSession(spark.sparkContext, java_session(spark).cloneSession())
+    return SparkSession(spark.sparkContext, spark_internals(spark).cloneOf(java_session(spark)))
 
 
 def is_stopped(spark: SparkSession) -> bool:

@@ -36,8 +36,8 @@ def lower_rows(changes: str, schema: Schema) -> str:
 
 
 def lower_updates(changes: str, schema: Schema, identifiers: Sequence[FieldPath]) -> str:
-    """The same; if a snapshot deletes one row and inserts one with equal `identifiers`, they are the
-    images of an update."""
+    """Deletes and inserts of each snapshot. One row that it deletes and one that it inserts are the images of an
+    update, if they are the only ones with their `identifiers`."""
     return with_updates(lower_rows(changes, schema), _columns(schema), [quote_name(path) for path in identifiers])
 
 

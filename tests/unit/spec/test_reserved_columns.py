@@ -22,10 +22,9 @@ NAME = re.compile(r"`(__?[a-z][a-z_]*[a-z])`|^(__?[a-z][a-z_]*[a-z])$")
 RELATIONS = frozenset({"__source", "__source_mark", "__source_rows", "__target"})
 # Fields of an input event, inside a struct.
 INSIDE = frozenset({"__corrupt"})
-# Suffixes of names, a folder, an attribute of an exception.
-ENDS = frozenset({"_year", "_month", "_day", "_hour", "_bucket", "_trunc", "_count", "_files_count"})
-# Ends of a view's name and of arguments' names.
-ENDS |= {"_changes", "_snapshot_id", "_timestamp"}
+# Suffixes of names of fields, columns, a view and arguments; a folder, an attribute of an exception.
+OF_FIELDS = {"_year", "_month", "_day", "_hour", "_bucket", "_trunc", "_count", "_files_count"}
+ENDS = frozenset(OF_FIELDS | {"_changes", "_snapshot_id", "_timestamp"})
 OTHERS = ENDS | {"_changelog", "_origin", "_sqlext_bridge", "_sqlext_package"}
 SCHEMA = Schema((NestedField(1, "id", LongType()),))
 

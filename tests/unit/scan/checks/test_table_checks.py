@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from golden_tables.relocation import unpack
-from sqlext.scan.checks.delete_checks import dangling_deletes
 from sqlext.scan.checks.finding import Check, Finding, Severity
 from sqlext.scan.checks.manifest_checks import (
     ManifestHeader,
@@ -20,6 +19,7 @@ from sqlext.scan.checks.manifest_checks import (
     row_id_findings,
 )
 from sqlext.scan.checks.table_checks import check_table
+from sqlext.scan.deletes.dangling_deletes import dangling_deletes
 from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.manifests.manifest import EntryStatus, FieldSummary, ManifestContent, ManifestEntry, ManifestFile
 from sqlext.spec.metadata.table_metadata import TableMetadata, decode_table_metadata, new_table_metadata
