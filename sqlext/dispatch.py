@@ -53,6 +53,7 @@ from sqlext.spark.catalog.table_handle import TableHandle
 from sqlext.spark.query.cached_tables import drop_caches, renew_caches
 from sqlext.spark.session.session_settings import session_id
 from sqlext.sql.parser import may_be_ours, parse
+from sqlext.sql.statements.maintenance_statement import AnalyzeTable, MaintenanceStatement, Optimize, Vacuum
 from sqlext.sql.statements.routine_statement import (
     DescribeFunction,
     DescribeProcedure,
@@ -66,7 +67,6 @@ from sqlext.sql.statements.statement import (
     AlterColumns,
     AlterPartitioning,
     AlterWriteOrder,
-    AnalyzeTable,
     Call,
     CreateReference,
     CreateTable,
@@ -78,7 +78,6 @@ from sqlext.sql.statements.statement import (
     Explain,
     Insert,
     Merge,
-    Optimize,
     Preview,
     Restore,
     ShowCreateTable,
@@ -86,7 +85,6 @@ from sqlext.sql.statements.statement import (
     Truncate,
     Undrop,
     Update,
-    Vacuum,
 )
 from sqlext.sql.statements.table_resolution import SPARK_CATALOG
 from sqlext.sql.statements.transaction_statement import (
@@ -108,7 +106,7 @@ from sqlext.sql.statements.view_statement import (
 )
 from sqlext.sql.syntax.options_hint import with_versions
 
-AnyStatement: TypeAlias = Statement | ViewStatement | RoutineStatement | TransactionStatement
+AnyStatement: TypeAlias = Statement | MaintenanceStatement | ViewStatement | RoutineStatement | TransactionStatement
 
 _COMMANDS: Mapping[type, Any] = {
     AddConstraint: add_constraint,

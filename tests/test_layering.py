@@ -57,7 +57,7 @@ ROOMS = {
         "view",
     ],
     "commit": ["", "rules", "snapshot", "loop", "actions", "group"],
-    "procedure": ["", "foreign", "registry", "call", "described_procedures"],
+    "procedure": ["", "history", "foreign", "registry", "call", "described_procedures"],
     "scan": ["filter", "files", "deletes", "", "metadata_tables", "checks"],
     "spark": ["", "shim", "catalog", "scan", "session", "query", "bridge"],
     "spec": ["", "stored_bytes", "avro", "manifests", "metadata"],

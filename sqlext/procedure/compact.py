@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlext.command.compaction.chosen_part import condition, require_branch
+from sqlext.command.compaction.chosen_part import require_branch
 from sqlext.command.compaction.compaction import COMPACTED_COLUMNS, compact_table
-from sqlext.command.maintenance.expired_rows import delete_expired_rows
+from sqlext.command.maintenance.optimize import compact_on_demand
 from sqlext.commit.actions.bucket_change import ChangeBuckets
 from sqlext.commit.rules.bucket_layout import DYNAMIC, bucket_count
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
@@ -27,16 +27,8 @@ def compact(invocation: Invocation) -> Sequence[Sequence[Any]]:
     name = TableName(invocation.table_parts(arguments["table"]))
     branch, where = arguments["branch"] or MAIN_BRANCH, arguments["where"]
     require_branch(invocation.load(arguments["table"]).metadata, branch, name)
-    if branch == MAIN_BRANCH and where is None:
-        delete_expired_rows(invocation.environment, spark, name)
-    done = compact_table(
-        invocation.environment,
-        spark,
-        name,
-        branch,
-        full=bool(arguments["full"]),
-        chosen=None if where is None else lambda target: condition(spark, target, where),
-    )
+    full = bool(arguments["full"])
+    done = compact_on_demand(invocation.environment, spark, name, branch, full=full, where=where)
     return [done.row()]
 
 

@@ -6,9 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from sqlext.errors import NotFoundError
-from sqlext.procedure.ancestors_of import ANCESTORS_OF
 from sqlext.procedure.care_status import CARE_STATUS
-from sqlext.procedure.cherrypick_snapshot import CHERRYPICK_SNAPSHOT, PUBLISH_CHANGES
 from sqlext.procedure.compact import COMPACT, RESCALE
 from sqlext.procedure.compute_statistics import COMPUTE_PARTITION_STATS, COMPUTE_TABLE_STATS
 from sqlext.procedure.consumers import CONSUMERS, DROP_CONSUMER, RESET_CONSUMER
@@ -17,13 +15,19 @@ from sqlext.procedure.create_changelog_view import CREATE_CHANGELOG_VIEW
 from sqlext.procedure.dropped_tables import DROPPED_TABLES
 from sqlext.procedure.expire_partitions import EXPIRE_PARTITIONS
 from sqlext.procedure.expire_snapshots import EXPIRE_SNAPSHOTS
-from sqlext.procedure.fast_forward import FAST_FORWARD
 from sqlext.procedure.foreign.add_files import ADD_FILES
 from sqlext.procedure.foreign.migrate import MIGRATE
 from sqlext.procedure.foreign.register_table import REGISTER_TABLE
 from sqlext.procedure.foreign.snapshot_table import SNAPSHOT
 from sqlext.procedure.fsck import FSCK
 from sqlext.procedure.health import HEALTH
+from sqlext.procedure.history.ancestors_of import ANCESTORS_OF
+from sqlext.procedure.history.cherrypick_snapshot import CHERRYPICK_SNAPSHOT
+from sqlext.procedure.history.fast_forward import FAST_FORWARD
+from sqlext.procedure.history.publish_changes import PUBLISH_CHANGES
+from sqlext.procedure.history.rollback import ROLLBACK_TO_SNAPSHOT, ROLLBACK_TO_TIMESTAMP
+from sqlext.procedure.history.set_current_snapshot import SET_CURRENT_SNAPSHOT
+from sqlext.procedure.history.undo_snapshot import UNDO
 from sqlext.procedure.optimize_all import OPTIMIZE_ALL
 from sqlext.procedure.procedure import Procedure
 from sqlext.procedure.remove_expired_changelogs import REMOVE_EXPIRED_CHANGELOGS
@@ -32,9 +36,6 @@ from sqlext.procedure.rewrite_data_files import REWRITE_DATA_FILES
 from sqlext.procedure.rewrite_manifests import REWRITE_MANIFESTS
 from sqlext.procedure.rewrite_position_delete_files import REWRITE_POSITION_DELETE_FILES
 from sqlext.procedure.rewrite_table_path import REWRITE_TABLE_PATH
-from sqlext.procedure.rollback import ROLLBACK_TO_SNAPSHOT, ROLLBACK_TO_TIMESTAMP
-from sqlext.procedure.set_current_snapshot import SET_CURRENT_SNAPSHOT
-from sqlext.procedure.undo_snapshot import UNDO
 from sqlext.spec.name_suggestion import nearest
 
 PROCEDURES: Mapping[str, Procedure] = MappingProxyType(

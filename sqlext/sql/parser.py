@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Collection
 from typing import NoReturn
 
+from sqlext.sql.statements.maintenance_statement import MaintenanceStatement
 from sqlext.sql.statements.routine_statement import RoutineStatement
 from sqlext.sql.statements.statement import (
     Delete,
@@ -103,7 +104,7 @@ def parse(
     double_quoted_identifiers: bool = False,
     case_sensitive: bool = False,
     by_path: bool = False,
-) -> Statement | ViewStatement | RoutineStatement | TransactionStatement | None:
+) -> Statement | MaintenanceStatement | ViewStatement | RoutineStatement | TransactionStatement | None:
     """The statement that `text` holds, or None if Spark is to run it.
 
     `catalogs` are the names of the sqlext catalogs, `other_catalogs` those of further ones, `current` is the current
@@ -183,7 +184,9 @@ def _is_foreign(text: str, start: int, head: str, tables: TableResolution) -> bo
     return not tables.owns((first, "") if target["dot"] else (first,))
 
 
-def _parse_tokens(cursor: TokenCursor, tables: TableResolution) -> Statement | ViewStatement | RoutineStatement | None:
+def _parse_tokens(
+    cursor: TokenCursor, tables: TableResolution
+) -> Statement | MaintenanceStatement | ViewStatement | RoutineStatement | None:
     if cursor.at("WITH"):
         ctes = _skip_ctes(cursor)
         return None if ctes is None else _parse_row_statement(cursor, tables, ctes)

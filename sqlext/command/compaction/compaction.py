@@ -58,6 +58,11 @@ class Compacted:
     replaced_bytes: int = 0
     given_up: int = 0
 
+    @property
+    def told(self) -> str:
+        """In words, for lists of tasks."""
+        return f"{self.replaced_files} files became {self.added_files}"
+
     def row(self) -> Sequence[int]:
         """The values of COMPACTED_COLUMNS."""
         return (self.buckets, self.replaced_files, self.added_files, self.replaced_bytes, self.given_up)

@@ -46,6 +46,11 @@ class Merge:
         """The size of the files that are merged."""
         return sum(file.file_size_in_bytes for file in self.files)
 
+    @property
+    def saved_files(self) -> int:
+        """How many files fewer there are afterwards."""
+        return max(0, len(self.files) - self.written_as)
+
 
 @dataclass(frozen=True, slots=True)
 class CompactionCandidates:

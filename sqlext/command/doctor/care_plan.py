@@ -9,7 +9,6 @@ from pyspark.sql import SparkSession
 from sqlext.command.change.row_level import Target, load_target
 from sqlext.command.compaction.compaction_candidates import (
     CompactionCandidates,
-    Merge,
     compacts_itself,
     due,
     everything,
@@ -51,18 +50,14 @@ def _compaction(environment: Environment, target: Target) -> Iterator[Measure]:
 
 def _rewrite(name: str, found: CompactionCandidates, done_by: str) -> Measure:
     """The files that are rewritten, with their bytes, which are read and about as many written."""
-    files = [file for merge in found.merges for file in merge.files]
-    saved = len(files) - sum(map(_written, found.merges))
-    told = [f"{done_by}: makes {len(files) - saved} files of them" if files else done_by]
+    files = sum(len(merge.files) for merge in found.merges)
+    made = files - sum(merge.saved_files for merge in found.merges)
+    told = [f"{done_by}: makes {made} files of them" if files else done_by]
     if found.marks:
         told.append("converts equality deletes before")
     if found.merged_deletes:
         told.append(f"merges position-delete files of {len(found.merged_deletes)} partitions")
-    return Measure(name, len(files), sum(file.file_size_in_bytes for file in files), "; ".join(told))
-
-
-def _written(merge: Merge) -> int:
-    return min(len(merge.files), merge.written_as)
+    return Measure(name, files, sum(merge.bytes for merge in found.merges), "; ".join(told))
 
 
 def _manifests(environment: Environment, target: Target) -> Iterator[Measure]:

@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 from sqlext.command.environment import Environment
 from sqlext.command.maintenance.table_statistics import compute_statistics
 from sqlext.command.outcome import Outcome
-from sqlext.sql.statements.statement import AnalyzeTable
+from sqlext.sql.statements.maintenance_statement import AnalyzeTable
 
 
 def analyze_table(environment: Environment, spark: SparkSession, statement: AnalyzeTable) -> Outcome:

@@ -129,7 +129,7 @@ def ask_for_compaction(
             return "left to the next commit, as a transaction is open"
         # In a session of its own, so that a transaction that begins meanwhile does not read by it.
         done = compact_due(environment, clone_of(spark), target, trigger_ms)
-        return "" if done is None else f"{done.replaced_files} files became {done.added_files}"
+        return "" if done is None else done.told
 
     uuid, table = target.table.metadata.table_uuid, _name(target)
     return environment.care.ask(uuid, table, kind, compact, pause_ms=_COMPACTION_PAUSE_MS)
@@ -156,8 +156,7 @@ def ask_for_expiry(environment: Environment, target: Target) -> bool:
 
     def expire() -> str:
         table = environment.catalogs.load(parts)
-        done = expire_snapshots(environment, catalog, table, ExpireSnapshots(), _THREADS)
-        return f"{done.snapshots} snapshots, {len(done.paths)} files"
+        return expire_snapshots(environment, catalog, table, ExpireSnapshots(), _THREADS).told
 
     return environment.care.ask(target.table.metadata.table_uuid, _name(target), EXPIRY, expire)
 

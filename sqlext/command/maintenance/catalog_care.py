@@ -124,10 +124,9 @@ def _due(environment: Environment, catalog: str, table: LoadedTable) -> Iterator
     name = TableName((catalog, *identifier.namespace, identifier.name))
     target = Target(name, table, environment.version(catalog, table))
     found = due(environment, target, find_buckets(environment.scans.live_entries(target.version)))
-    files = [file for merge in found.merges for file in merge.files]
-    saved = len(files) - sum(min(len(merge.files), merge.written_as) for merge in found.merges)
-    if files or found.marks or found.merged_deletes:
-        yield CareJob(identifier, "compact", max(saved, 1), sum(file.file_size_in_bytes for file in files))
+    if found.merges or found.marks or found.merged_deletes:
+        saved = sum(merge.saved_files for merge in found.merges)
+        yield CareJob(identifier, "compact", max(saved, 1), sum(merge.bytes for merge in found.merges))
     if GC_ENABLED.of(metadata.properties):
         gone = ExpireSnapshots().expired(metadata, metadata.location, environment.clock()).snapshot_ids
         if gone:
@@ -153,14 +152,12 @@ def _done(environment: Environment, spark: SparkSession, catalog: str, job: Care
 
 
 def _compact(environment: Environment, spark: SparkSession, catalog: str, table: TableIdentifier) -> str:
-    done = compact_table(environment, spark, TableName((catalog, *table.namespace, table.name)))
-    return f"{done.replaced_files} files became {done.added_files}"
+    return compact_table(environment, spark, TableName((catalog, *table.namespace, table.name))).told
 
 
 def _expire(environment: Environment, spark: SparkSession, catalog: str, table: TableIdentifier) -> str:
     loaded = environment.catalogs.load((catalog, *table.namespace, table.name))
-    done = expire_snapshots(environment, catalog, loaded, ExpireSnapshots(), DELETING_THREADS)
-    return f"{done.snapshots} snapshots, {len(done.paths)} files"
+    return expire_snapshots(environment, catalog, loaded, ExpireSnapshots(), DELETING_THREADS).told
 
 
 def _rewrite_manifests(environment: Environment, spark: SparkSession, catalog: str, table: TableIdentifier) -> str:

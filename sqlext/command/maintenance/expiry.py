@@ -30,6 +30,11 @@ class ExpiredFiles:
     paths: frozenset[str]
     snapshots: int
 
+    @property
+    def told(self) -> str:
+        """In words, for lists of tasks."""
+        return f"{self.snapshots} snapshots, {len(self.paths)} files"
+
     def content_files(self, kind: Content) -> int:
         """The number of data files, or delete files of a kind."""
         return sum(found == kind and path in self.paths for path, found in self.unreachable.content.items())

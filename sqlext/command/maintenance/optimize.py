@@ -17,24 +17,40 @@ from sqlext.command.outcome import Outcome
 from sqlext.commit.rules.bucket_layout import bucket_count
 from sqlext.errors import AnalysisError
 from sqlext.properties import TARGET_FILE_SIZE_BYTES
-from sqlext.sql.statements.statement import Optimize
+from sqlext.spec.metadata.reference import MAIN_BRANCH
+from sqlext.sql.statements.maintenance_statement import Optimize
+from sqlext.sql.statements.statement import TableName
 
 
 def optimize(environment: Environment, spark: SparkSession, statement: Optimize) -> Outcome:
     """One row of `COMPACTED_COLUMNS`. Raises as `compact_table`, with ZORDER BY as `rewrite_data_files`."""
-    where = statement.where
-    if where is None:
-        delete_expired_rows(environment, spark, statement.table)
+    where = None if statement.where is None else statement.where.text
     if statement.z_order:
+        if where is None:
+            delete_expired_rows(environment, spark, statement.table)
         return Outcome([_in_z_order(environment, spark, statement).row()])
-    done = compact_table(
-        environment,
-        spark,
-        statement.table,
-        full=statement.full,
-        chosen=None if where is None else lambda target: condition(spark, target, where.text),
-    )
+    done = compact_on_demand(environment, spark, statement.table, full=statement.full, where=where)
     return Outcome([done.row()])
+
+
+def compact_on_demand(
+    environment: Environment,
+    spark: SparkSession,
+    name: TableName,
+    branch: str = MAIN_BRANCH,
+    *,
+    full: bool = False,
+    where: str | None = None,
+) -> Compacted:
+    """Deletes the rows of main that are expired, unless the condition `where` chooses others, then compacts as
+    `compact_table`."""
+    if where is None:
+        if branch == MAIN_BRANCH:
+            delete_expired_rows(environment, spark, name)
+        return compact_table(environment, spark, name, branch, full=full)
+    return compact_table(
+        environment, spark, name, branch, full=full, chosen=lambda target: condition(spark, target, where)
+    )
 
 
 def _in_z_order(environment: Environment, spark: SparkSession, statement: Optimize) -> Compacted:

@@ -16,7 +16,7 @@ from sqlext.command.maintenance.orphan_files import (
 )
 from sqlext.command.outcome import Outcome
 from sqlext.commit.actions.snapshot_expiry import ExpireSnapshots
-from sqlext.sql.statements.statement import Vacuum
+from sqlext.sql.statements.maintenance_statement import Vacuum
 
 VACUUM_COLUMNS = (("path", "string"),)
 _HOUR_MS = 60 * 60 * 1000

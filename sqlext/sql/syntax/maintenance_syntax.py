@@ -7,7 +7,7 @@ VACUUM table [RETAIN n HOURS] [DRY RUN]
 
 from __future__ import annotations
 
-from sqlext.sql.statements.statement import AnalyzeTable, Optimize, Vacuum
+from sqlext.sql.statements.maintenance_statement import AnalyzeTable, Optimize, Vacuum
 from sqlext.sql.statements.table_resolution import TableResolution
 from sqlext.sql.syntax.sort_order_syntax import ZOrderColumns, parse_columns
 from sqlext.sql.tokens.token_cursor import TokenCursor

@@ -6,7 +6,7 @@ import pytest
 
 from sqlext.errors import ParseError, UnsupportedError
 from sqlext.sql.parser import parse
-from sqlext.sql.statements.statement import AnalyzeTable
+from sqlext.sql.statements.maintenance_statement import AnalyzeTable
 
 
 def read(text: str) -> object:

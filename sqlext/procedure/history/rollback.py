@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sqlext.commit.actions.branch_move import MoveBranch, RollbackToSnapshot, RollbackToTimestamp
-from sqlext.procedure.moved_branch import SNAPSHOT_COLUMNS, move_branch
+from sqlext.procedure.history.moved_branch import SNAPSHOT_COLUMNS, move_branch
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
 from sqlext.spark.query.instant import milliseconds
 

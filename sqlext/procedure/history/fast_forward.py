@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from sqlext.commit.actions.branch_move import FastForward, MoveBranch
-from sqlext.procedure.moved_branch import move_branch
+from sqlext.procedure.history.moved_branch import move_branch
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
 
 

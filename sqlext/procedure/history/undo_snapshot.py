@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 from sqlext.command.dml.undo import undo
-from sqlext.procedure.moved_branch import SNAPSHOT_COLUMNS
+from sqlext.procedure.history.moved_branch import SNAPSHOT_COLUMNS
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
 from sqlext.sql.statements.statement import TableName
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from sqlext.commit.actions.branch_move import MoveBranch, SetCurrentSnapshot
 from sqlext.errors import AnalysisError, NotFoundError
-from sqlext.procedure.moved_branch import SNAPSHOT_COLUMNS, move_branch
+from sqlext.procedure.history.moved_branch import SNAPSHOT_COLUMNS, move_branch
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
 
 
