@@ -25,7 +25,7 @@ def with_tests(minor: str) -> Path:
 
 def with_clone(minor: str) -> Path:
     """The Python of an environment with this clone, its dependencies, and the newest PySpark of a version."""
-    return _python(f"clone-{minor}", running(), ["-e", str(ROOT), f"pyspark[sql]=={minor}.*"], ROOT / "pyproject.toml")
+    return _python(f"clone-{minor}", running(), ["-e", str(ROOT), _pyspark(minor, "sql")], ROOT / "pyproject.toml")
 
 
 def with_wheel(
