@@ -106,16 +106,16 @@ def _projected(
         if lineage is not None:
             stored = {id: batch.column(lineage[id].name) for id in (ROW_ID.id, LAST_UPDATED.id) if id in lineage}
             rows += _lineage(task, start, count, stored)
-        if source is not None:
-            rows += [pa.repeat(pa.scalar(source, pa.int64()), count), pa.array(np.arange(start, start + count))]
-        kept = pa.RecordBatch.from_arrays(rows, schema=shape)
-        if live is not None:
-            places = np.flatnonzero(live[start : start + count])
+        places = np.arange(count) if live is None else np.flatnonzero(live[start : start + count])
+        if len(places) < count:
             # Not `filter`, which takes several times as long.
-            kept = kept if len(places) == count else kept.take(pa.array(places.astype(np.int32)))
+            indices = pa.array(places.astype(np.int32))
+            rows = [column.take(indices) for column in rows]
+        if source is not None:
+            rows += [pa.repeat(pa.scalar(source, pa.int64()), len(places)), pa.array(places + start)]
         start += count
-        if kept.num_rows:
-            yield kept
+        if len(places):
+            yield pa.RecordBatch.from_arrays(rows, schema=shape)
 
 
 def _opened(io: FileIO, file: ContentFile) -> Any:

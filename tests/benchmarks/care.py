@@ -88,8 +88,9 @@ def _make(bench: Bench, table: str, properties: Mapping[str, str], rows: str | N
 def _upsert(bench: Bench, table: str, number: int) -> None:
     """Of ten rows, one of which is new."""
     first = number * 7919 % ROWS
-    keys = [*(first + 1_000 * place for place in range(UPSERTED - 1)), ROWS + number]
-    values = ", ".join(f"({key % (ROWS + number + 1)}, 'upsert {number}', {number})" for key in keys)
+    known = ROWS + number
+    keys = [*((first + 1_000 * place) % known for place in range(UPSERTED - 1)), known]
+    values = ", ".join(f"({key}, 'upsert {number}', {number})" for key in keys)
     bench.spark.sql(f"UPSERT INTO {table} VALUES {values}")
 
 
