@@ -19,7 +19,7 @@ from pyspark.sql import SparkSession
 
 from judges.iceberg import IcebergJudge
 
-SECONDS = float(os.environ.get("SQLEXT_CARE_SECONDS", "20"))
+SECONDS = float(os.environ.get("SQLEXT_CARE_SECONDS", "45"))
 WRITERS, KEYS = 3, 40
 # Statements must be done before the files that they write may be taken for orphans.
 ORPHAN_AGE_S = 30

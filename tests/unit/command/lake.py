@@ -70,7 +70,9 @@ class Lake:
         io: LocalFileIO | None = None,
         options: Mapping[str, str] | None = None,
         undrop_retention_ms: int = 0,
+        seed: int = 1,
     ) -> None:
+        """`seed` tells environments of one folder apart, as ids of their operations come of it."""
         self.catalog = WarehouseCatalog(
             "lake", str(folder), io or LocalFileIO(), undrop_retention_ms=undrop_retention_ms
         )
@@ -79,7 +81,7 @@ class Lake:
         opened.initialize("lake", options or {})
         catalogs = Catalogs(opened, RememberedMetadata(), self.catalog.io)
         self.clock = Clock()
-        rng = random.Random(1)
+        rng = random.Random(seed)
         self.queue = AttemptQueue()
         self.environment = Environment(
             catalogs,

@@ -1,0 +1,144 @@
+"""Orphan files are removed in rounds while others write, compact and expire, and leave files behind as if killed.
+
+Each writer has keys of its own and a row that counts its statements, so that its rows in any snapshot are those after
+that many of them. Every thread has its own environment, as a process has.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sqlext.command.compaction.compaction import compact_table
+from sqlext.command.maintenance.expiry import expire_snapshots
+from sqlext.command.maintenance.orphan_files import OrphanSearch, remove_orphan_files
+from sqlext.command.write_operation import begin_write
+from sqlext.commit.actions.reference_change import CreateReference
+from sqlext.commit.actions.snapshot_expiry import ExpireSnapshots
+from sqlext.errors import ValidationConflict
+from sqlext.write.data_writer import DataWriter
+from unit.command.lake import Lake, name, rows_for
+from unit.command.maintenance.random_history import needed, rows_at, stored
+
+WRITERS, KEYS, COUNTER = 2, 6, 99
+# Far more than a statement takes from its first file to its commit.
+AGE_MS = 3_000
+CREATE = "CREATE TABLE t (id BIGINT, n BIGINT, PRIMARY KEY (id)) TBLPROPERTIES ('format-version'='{version}', {more})"
+PROPERTIES = (
+    "'write.metadata.delete-after-commit.enabled'='true', 'write.metadata.previous-versions-max'='5',"
+    " 'commit.manifest.min-count-to-merge'='3'"
+)
+
+
+class Writer:
+    """Upserts of its own keys; `states[n]` are its rows after n of them."""
+
+    def __init__(self, folder: Path, number: int, seed: int) -> None:
+        self._lake, self._number, self._rng = Lake(folder, seed=seed), number, random.Random(seed)
+        self.states: list[dict[int, int]] = [{}]
+
+    def step(self) -> None:
+        count = len(self.states)
+        keys = self._rng.sample(range(KEYS), 2)
+        # The state is there before others can read it.
+        self.states.append({**self.states[-1], **dict.fromkeys(keys, count)})
+        ids = [100 * self._number + key for key in (*keys, COUNTER)]
+        self._lake.upsert(id=ids, n=[count] * len(ids))
+        if self._rng.random() < 0.2:
+            self._killed()
+
+    def require_state(self, rows: Sequence[Any]) -> int:
+        """The writer's rows are those after some number of its statements, which is returned."""
+        found = [dict(row) for row in rows]
+        own = {row["id"] % 100: row["n"] for row in found if row["id"] // 100 == self._number}
+        landed = own.pop(COUNTER, 0)
+        assert own == self.states[landed], (self._number, landed)
+        return landed
+
+    def _killed(self) -> None:
+        """A statement that ends between its data file and its commit."""
+        target = self._lake.target()
+        operation = begin_write(target.written_as, target.version.io, "t", self._rng)
+        writer = DataWriter(operation.io, operation.plan, 0, 0)
+        for batch in rows_for(target, id=[1], n=[-1]).to_batches():
+            writer.write(batch)
+        writer.close()
+
+
+class Keeper:
+    """Compactions and expiries."""
+
+    def __init__(self, folder: Path, seed: int) -> None:
+        self._lake, self._rng = Lake(folder, seed=seed), random.Random(seed)
+
+    def step(self) -> None:
+        if self._rng.random() < 0.6:
+            compact_table(self._lake.environment, None, name(), full=self._rng.random() < 0.5)
+            return
+        expiry = ExpireSnapshots(older_than_ms=10**15, retain_last=self._rng.randint(2, 12))
+        try:
+            expire_snapshots(self._lake.environment, "lake", self._lake.load(), expiry, 2)
+        except ValidationConflict:
+            return
+
+
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("rounds", [10, pytest.param(500, marks=pytest.mark.long)])
+def test_no_file_that_is_needed_is_removed(tmp_path: Path, version: int, rounds: int) -> None:
+    seed = random.randrange(2**32)
+    print(f"seed {seed}")
+    lake = Lake(tmp_path, seed=seed - 2)
+    lake.create(CREATE.format(version=version, more=PROPERTIES))
+    writers = [Writer(tmp_path, number, seed + number) for number in range(WRITERS)]
+    for writer in writers:
+        writer.step()
+    failures: list[BaseException] = []
+    ended = threading.Event()
+    threads = [_looped(one.step, failures, ended) for one in (*writers, Keeper(tmp_path, seed - 1))]
+    removed = 0
+    try:
+        while rounds and not failures:
+            kept = lake.commit(CreateReference("slow", "tag", None, or_replace=True)).metadata.refs["slow"].snapshot_id
+            gone = _removed(lake, int(time.time() * 1000) - AGE_MS)
+            removed += gone
+            # A round without an orphan shows nothing.
+            rounds -= bool(gone)
+            rows = rows_at(lake.load(), kept)
+            for writer in writers:
+                writer.require_state(rows)
+    finally:
+        ended.set()
+        for thread in threads:
+            thread.join()
+    if failures:
+        raise failures[0]
+    assert removed > 0
+    _removed(lake, 10**15)
+    table = lake.load()
+    assert stored(table) == needed(table)
+    for snapshot in table.metadata.snapshots:
+        landed = [writer.require_state(rows_at(table, snapshot.snapshot_id)) for writer in writers]
+    assert landed == [len(writer.states) - 1 for writer in writers]
+
+
+def _looped(step: Callable[[], None], failures: list[BaseException], ended: threading.Event) -> threading.Thread:
+    def run() -> None:
+        try:
+            while not ended.is_set():
+                step()
+        except BaseException as failure:
+            failures.append(failure)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    return thread
+
+
+def _removed(lake: Lake, older_than_ms: int) -> int:
+    return len(remove_orphan_files(lake.environment, "lake", lake.load(), OrphanSearch(older_than_ms), 2))
