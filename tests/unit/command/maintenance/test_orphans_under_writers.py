@@ -49,9 +49,18 @@ class Writer:
         # The state is there before others can read it.
         self.states.append({**self.states[-1], **dict.fromkeys(keys, count)})
         ids = [100 * self._number + key for key in (*keys, COUNTER)]
-        self._lake.upsert(id=ids, n=[count] * len(ids))
+        while not self._lands(ids, count):
+            pass
         if self._rng.random() < 0.2:
             self._killed()
+
+    def _lands(self, ids: Sequence[int], count: int) -> bool:
+        """Whether the statement is not refused because the snapshot that it read has expired."""
+        try:
+            self._lake.upsert(id=ids, n=[count] * len(ids))
+        except ValidationConflict:
+            return False
+        return True
 
     def require_state(self, rows: Sequence[Any]) -> int:
         """The writer's rows are those after some number of its statements, which is returned."""
@@ -64,7 +73,7 @@ class Writer:
     def _killed(self) -> None:
         """A statement that ends between its data file and its commit."""
         target = self._lake.target()
-        operation = begin_write(target.written_as, target.version.io, "t", self._rng)
+        operation = begin_write(target.written_as, target.version.io, "t", self._lake.environment.rng)
         writer = DataWriter(operation.io, operation.plan, 0, 0)
         for batch in rows_for(target, id=[1], n=[-1]).to_batches():
             writer.write(batch)
