@@ -29,15 +29,16 @@ from sqlext.spec.manifests.content_file import ContentFile
 class RewriteRules:
     """Thresholds for rewrites, from the table properties `compaction.*` and `write.target-file-size-bytes`.
 
-    Files of up to `tiny_bytes` are of one tier: to rewrite as much takes no longer than the commit of a rewrite, so
-    that tiers of smaller files would save nothing.
+    Files of up to `tiny_bytes` are of one tier: to rewrite as much takes no longer than the commit of a rewrite, and
+    about as many bytes as the metadata of the commits in between, so that tiers of smaller files would save little.
+    Were it much more, the replaced files, which snapshots keep for days, would outweigh the table.
     """
 
     delete_ratio: float = COMPACTION_DELETE_RATIO.default
     min_files: int = COMPACTION_MIN_FILES.default
     delete_files: int = COMPACTION_DELETE_FILES.default
     target_bytes: int = TARGET_FILE_SIZE_BYTES.default
-    tiny_bytes: int = 2**20
+    tiny_bytes: int = 2**16
 
     @classmethod
     def of(cls, properties: Mapping[str, str]) -> RewriteRules:
