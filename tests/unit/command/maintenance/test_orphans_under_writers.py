@@ -9,7 +9,8 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -27,13 +28,36 @@ from unit.command.lake import Lake, name, rows_for
 from unit.command.maintenance.random_history import needed, rows_at, stored
 
 WRITERS, KEYS, COUNTER = 2, 6, 99
-# Far more than a statement takes from its first file to its commit.
-AGE_MS = 3_000
+# What a file's time may lag behind the clock.
+LAG_MS = 50
 CREATE = "CREATE TABLE t (id BIGINT, n BIGINT, PRIMARY KEY (id)) TBLPROPERTIES ('format-version'='{version}', {more})"
 PROPERTIES = (
     "'write.metadata.delete-after-commit.enabled'='true', 'write.metadata.previous-versions-max'='5',"
     " 'commit.manifest.min-count-to-merge'='3'"
 )
+
+
+class Running:
+    """When the statements that run have begun: files from before that are of none of them."""
+
+    def __init__(self) -> None:
+        self._begun_ms: dict[object, float] = {}
+        self._lock = threading.Lock()
+
+    @contextmanager
+    def statement(self) -> Iterator[None]:
+        key = object()
+        with self._lock:
+            self._begun_ms[key] = time.time() * 1000
+        try:
+            yield
+        finally:
+            with self._lock:
+                del self._begun_ms[key]
+
+    def all_since_ms(self) -> int:
+        with self._lock:
+            return int(min(self._begun_ms.values(), default=time.time() * 1000)) - LAG_MS
 
 
 class Writer:
@@ -109,12 +133,13 @@ def test_no_file_that_is_needed_is_removed(tmp_path: Path, version: int, rounds:
         writer.step()
     failures: list[BaseException] = []
     ended = threading.Event()
-    threads = [_looped(one.step, failures, ended) for one in (*writers, Keeper(tmp_path, seed - 1))]
+    running = Running()
+    threads = [_looped(one.step, running, failures, ended) for one in (*writers, Keeper(tmp_path, seed - 1))]
     removed = 0
     try:
         while rounds and not failures:
             kept = lake.commit(CreateReference("slow", "tag", None, or_replace=True)).metadata.refs["slow"].snapshot_id
-            gone = _removed(lake, int(time.time() * 1000) - AGE_MS)
+            gone = _removed(lake, running.all_since_ms())
             removed += gone
             # A round without an orphan shows nothing.
             rounds -= bool(gone)
@@ -136,11 +161,14 @@ def test_no_file_that_is_needed_is_removed(tmp_path: Path, version: int, rounds:
     assert landed == [len(writer.states) - 1 for writer in writers]
 
 
-def _looped(step: Callable[[], None], failures: list[BaseException], ended: threading.Event) -> threading.Thread:
+def _looped(
+    step: Callable[[], None], running: Running, failures: list[BaseException], ended: threading.Event
+) -> threading.Thread:
     def run() -> None:
         try:
             while not ended.is_set():
-                step()
+                with running.statement():
+                    step()
         except BaseException as failure:
             failures.append(failure)
 
