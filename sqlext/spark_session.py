@@ -200,6 +200,7 @@ def attach(spark: SparkSession) -> SparkSession:
         "stream head": source.head,
         "stream offset": source.offset,
         "stream source": source.describe,
+        "stream stopped": source.stopped,
         "changes clause": ChangesClause(feed).sql,
         "table changes": feed.sql,
         "answered filters": answers.answered_filters,

@@ -115,6 +115,9 @@ object Bridge {
   /** Whether no Python side is there: none was, or it was a child process that no longer serves. */
   private def isAlone: Boolean = python == null || (process != null && !process.serves)
 
+  /** Whether a question is answered without a Python side being started for it. */
+  def isServed: Boolean = !isAlone
+
   private def startProcess(): Unit = synchronized {
     if (isAlone) {
       python = null

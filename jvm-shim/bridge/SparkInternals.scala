@@ -60,6 +60,16 @@ object SparkInternals {
     Option(running.get(UUID.fromString(query))).map(_.trigger).collect { case ProcessingTimeTrigger(ms) if ms > 0 => ms }
   }
 
+  /** The id of the streaming query whose thread this is. It stays when the query is started again. */
+  def queryOfThread(session: SparkSession): String =
+    session.asInstanceOf[classic.SparkSession].sparkContext.getLocalProperty("sql.streaming.queryId")
+
+  /** The name of a running query, if it has one. */
+  def nameOfQuery(session: SparkSession, query: String): Option[String] = {
+    val running = session.asInstanceOf[classic.SparkSession].sharedState.activeStreamingQueries
+    Option(running.get(UUID.fromString(query))).flatMap(one => Option(one.name))
+  }
+
   /** The name with its catalog, which is open then. */
   def nameInCatalog(name: String): Seq[String] =
     nameInCatalog(classic.SparkSession.active.sessionState.sqlParser.parseMultipartIdentifier(name))

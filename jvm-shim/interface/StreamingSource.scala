@@ -14,17 +14,31 @@ import org.apache.spark.sql.sources.StreamSourceProvider
 import org.apache.spark.sql.sqlext.{SparkInternals, StreamPlans}
 import org.apache.spark.sql.types.{StringType, StructType}
 
+import scala.util.control.NonFatal
+
 /** How far a stream has got in a table, in Python's words. */
 case class TableOffset(override val json: String) extends Offset
 
-/** A table as the source of a streaming query: Python says how far a batch goes, and which query its rows are. */
-class StreamingSource(session: SparkSession, table: String, options: Map[String, String], override val schema: StructType)
-    extends Source with SupportsTriggerAvailableNow {
+/** A table as the source of a streaming query: Python says how far a batch goes, and which query its rows are.
+  *
+  * @param place where Spark would keep metadata of the source, in the checkpoint: its last part is the source's number or name */
+class StreamingSource(session: SparkSession, table: String, options: Map[String, String], override val schema: StructType,
+    place: String) extends Source with SupportsTriggerAvailableNow {
   /** The last snapshot of a query that ends with what there was when it began. */
   private var until: Option[Long] = None
+  /** All batches up to here are done. */
+  @volatile private var done: Option[String] = None
+  /** Known to the thread of the query alone, which also makes the source. */
+  private val query = SparkInternals.queryOfThread(session)
 
   private def ask(question: String, more: (String, Any)*) =
     Bridge.ask(question, Map("table" -> table, "options" -> options, "columns" -> schema.json) ++ more)
+
+  private def whoReads: Map[String, Any] = Map(
+    "id" -> query,
+    "name" -> SparkInternals.nameOfQuery(session, query),
+    "source" -> place.substring(place.lastIndexOf('/') + 1),
+    "temporary" -> StreamingSource.temporary.findFirstIn(place).isDefined)
 
   override def prepareForTriggerAvailableNow(): Unit =
     until = Some(ask("stream head").get("snapshot")).filterNot(_.isNull).map(_.asLong)
@@ -33,7 +47,9 @@ class StreamingSource(session: SparkSession, table: String, options: Map[String,
 
   override def latestOffset(start: AnyOffset, limit: ReadLimit): AnyOffset = {
     val limited = !limit.isInstanceOf[ReadAllAvailable]
-    val next = ask("stream offset", "start" -> Option(start).map(_.json), "limited" -> limited, "until" -> until).get("offset")
+    done = Option(start).map(_.json).orElse(done)
+    val next = ask("stream offset", "start" -> Option(start).map(_.json), "limited" -> limited, "until" -> until,
+      "query" -> whoReads).get("offset")
     if (next.isNull) null else TableOffset(next.asText)
   }
 
@@ -49,13 +65,20 @@ class StreamingSource(session: SparkSession, table: String, options: Map[String,
       case gone: SqlextException if gone.getCondition == "STREAM_POSITION_GONE" => SparkInternals.refused(session, schema, gone)
     }
 
-  override def stop(): Unit = ()
+  /** The query ends whatever comes of this: it may end because its application does. */
+  override def stop(): Unit =
+    try if (Bridge.isServed)
+      Bridge.ask("stream stopped", Map("table" -> table, "options" -> options, "start" -> done, "query" -> whoReads))
+    catch { case NonFatal(_) => () }
+
   override def toString: String = s"sqlext ${options.getOrElse(StreamingSource.name, "")}"
 }
 
 object StreamingSource {
   private[sqlext] val handle = "sqlext.table"
   private[sqlext] val name = "sqlext.name"
+  /** The checkpoint that Spark makes for a query without one, and deletes when the query ends. */
+  private val temporary = "/temporary-[0-9a-f]{8}-[0-9a-f-]{27}/sources/[^/]+$".r
 }
 
 /** By its name Spark makes the source. */
@@ -65,7 +88,8 @@ class StreamingSourceProvider extends StreamSourceProvider {
 
   override def createSource(context: SQLContext, metadataPath: String, schema: Option[StructType], provider: String,
       parameters: Map[String, String]): Source =
-    new StreamingSource(context.sparkSession, parameters(StreamingSource.handle), parameters - StreamingSource.handle, schema.get)
+    new StreamingSource(context.sparkSession, parameters(StreamingSource.handle), parameters - StreamingSource.handle, schema.get,
+      metadataPath)
 }
 
 /** Puts a source of Spark's older interface, whose batches are DataFrames, in the place of a table that is streamed. */

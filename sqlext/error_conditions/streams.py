@@ -63,6 +63,11 @@ STREAMS: Mapping[str, Condition] = {
     "CONSUMER_NOT_FOUND": Condition(
         "42704", "{name} has no consumer {consumer}. CALL … consumers('{name}') lists what there is."
     ),
+    "CONSUMER_IS_QUERY": Condition(
+        "0A000",
+        "The consumer {consumer} of {name} cannot be reset: it is a streaming query without a consumer-id, whose"
+        " position is in its checkpoint. Start the query again with a consumer-id, or with a new checkpoint.",
+    ),
     "CONSUMER_UNREADABLE": Condition(
         "XX001",
         "The progress of the consumer {consumer} in {name} cannot be read: {reason}. It is the table property"

@@ -1,4 +1,4 @@
-"""consumers, drop_consumer and reset_consumer: the named consumers of a table's changes."""
+"""consumers, drop_consumer and reset_consumer: who reads a table's changes, and how far."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from datetime import datetime, timezone
 from typing import Any
 
 from sqlext.catalog.catalog import LoadedTable
-from sqlext.commit.actions.consumer import Consumer, MoveConsumer, is_expired, require_consumer_id
+from sqlext.commit.actions.consumer import Consumer, MoveConsumer, is_expired, reader_of, require_consumer_id
 from sqlext.commit.actions.consumer import consumers as consumers_of
-from sqlext.errors import NotFoundError
+from sqlext.errors import NotFoundError, UnsupportedError
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
+from sqlext.spec.metadata.retention import unread
+from sqlext.spec.metadata.table_metadata import TableMetadata
 
 _COLUMNS = (
     ("consumer_id", "string"),
@@ -19,11 +21,14 @@ _COLUMNS = (
     ("branch", "string"),
     ("updated_at", "string"),
     ("expired", "boolean"),
+    ("query", "string"),
+    ("unread_snapshots", "long"),
 )
 
 
 def consumers(invocation: Invocation) -> Sequence[Sequence[Any]]:
-    """Rows: each consumer, with the last snapshot that it has consumed whole, or null."""
+    """Rows: each consumer, with the last snapshot that it has consumed whole, or null, the streaming query that said so
+    last, and how many snapshots of its branch follow, null if its position is not in the history of the branch."""
     table = invocation.load(invocation.arguments["table"])
     return _rows(invocation, table)
 
@@ -38,12 +43,15 @@ def drop_consumer(invocation: Invocation) -> Sequence[Sequence[Any]]:
 def reset_consumer(invocation: Invocation) -> Sequence[Sequence[Any]]:
     """Sets the consumer's position to the snapshot, by default the newest; a query that starts reads what follows it.
 
-    A consumer that does not exist is created. Rows: all consumers. Raises NotFoundError SNAPSHOT_NOT_FOUND.
+    A consumer that does not exist is created. Rows: all consumers. Raises NotFoundError SNAPSHOT_NOT_FOUND, and
+    UnsupportedError CONSUMER_IS_QUERY for a query that has its position in its checkpoint.
     """
     table, consumer_id = invocation.load(invocation.arguments["table"]), invocation.arguments["consumer_id"]
     require_consumer_id(consumer_id)
     metadata = table.metadata
     known = consumers_of(metadata, invocation.arguments["table"]).get(consumer_id)
+    if known is not None and known.is_query:
+        raise UnsupportedError("CONSUMER_IS_QUERY", name=invocation.arguments["table"], consumer=consumer_id)
     wanted = invocation.arguments["snapshot_id"]
     head = metadata.current_snapshot() if known is None else metadata.head(known.branch)
     at = metadata.snapshot_or_none(wanted) if wanted is not None else head
@@ -51,7 +59,9 @@ def reset_consumer(invocation: Invocation) -> Sequence[Sequence[Any]]:
         raise NotFoundError("SNAPSHOT_NOT_FOUND", snapshot=wanted, name=invocation.arguments["table"])
     here = None if at is None else at.snapshot_id
     moved = Consumer(here, here, invocation.environment.clock())
-    _move(invocation, table, consumer_id, moved if known is None else replace(moved, branch=known.branch))
+    if known is not None:
+        moved = replace(moved, branch=known.branch, query=known.query)
+    _move(invocation, table, consumer_id, moved)
     return _rows(invocation, invocation.load(invocation.arguments["table"]))
 
 
@@ -69,16 +79,16 @@ def _move(invocation: Invocation, table: LoadedTable, consumer_id: str, to: Cons
 
 def _rows(invocation: Invocation, table: LoadedTable) -> Sequence[Sequence[Any]]:
     now = invocation.environment.clock()
-    return [
-        (
-            consumer_id,
-            consumer.snapshot_id,
-            consumer.branch,
-            datetime.fromtimestamp(consumer.updated_ms / 1000, timezone.utc).isoformat(),
-            is_expired(table.metadata, consumer, now),
-        )
-        for consumer_id, consumer in consumers_of(table.metadata, invocation.arguments["table"]).items()
-    ]
+    found = consumers_of(table.metadata, invocation.arguments["table"])
+    return [_row(table.metadata, consumer_id, consumer, now) for consumer_id, consumer in found.items()]
+
+
+def _row(metadata: TableMetadata, consumer_id: str, consumer: Consumer, now_ms: int) -> Sequence[Any]:
+    updated_at = datetime.fromtimestamp(consumer.updated_ms / 1000, timezone.utc).isoformat()
+    ends = is_expired(metadata, consumer, now_ms)
+    after = unread(metadata, reader_of(metadata, consumer_id, consumer, now_ms))
+    count = None if after is None else len(after)
+    return consumer_id, consumer.snapshot_id, consumer.branch, updated_at, ends, consumer.query, count
 
 
 CONSUMERS = Procedure("consumers", (Parameter("table", "string"),), _COLUMNS, consumers)

@@ -7,6 +7,7 @@ with row kinds, the net changes between the first and the last snapshot of the b
 from __future__ import annotations
 
 import json
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
@@ -15,9 +16,15 @@ from sqlext.catalog.catalog import LoadedTable
 from sqlext.command.changelog.change_spans import ancestors, changing
 from sqlext.command.changelog.changes import ChangeFeed, snapshot_pairs
 from sqlext.command.environment import Environment
-from sqlext.commit.actions.consumer import Consumer, MoveConsumer, consumers
-from sqlext.errors import AnalysisError, CorruptionError, NotFoundError, UnsupportedError, ValidationConflict
-from sqlext.properties import CONSUMER_EXPIRATION
+from sqlext.commit.actions.consumer import Consumer, consumer_or_none
+from sqlext.errors import (
+    AnalysisError,
+    CorruptionError,
+    NotFoundError,
+    SqlextError,
+    UnsupportedError,
+    ValidationConflict,
+)
 from sqlext.spark.catalog.data_type import schema_to_spark
 from sqlext.spark.catalog.session_catalogs import handle_of
 from sqlext.spark.catalog.table_handle import TableHandle
@@ -27,8 +34,10 @@ from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.row_kind import ROW_KIND
 from sqlext.sql.lowering.changes import ChangeStep, lower_changes, lower_kinds
 from sqlext.sql.tokens.quoting import quote_identifier
+from sqlext.streaming.kept_position import KeptPositions, QuerySource
 from sqlext.streaming.source_options import SourceOptions, source_options
 
+_LOG = logging.getLogger("sqlext")
 _VERSION = 1
 
 
@@ -83,11 +92,15 @@ class _Piece:
 
 
 class StreamingSource:
-    """Answers the shim's calls for all streams. The state of a stream is its position alone."""
+    """Answers the shim's calls for all streams. The state of a stream is its position alone.
+
+    A call comes from the `query` of the stream, as `QuerySource.of` reads it.
+    """
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
         self._feed = ChangeFeed(environment)
+        self._positions = KeptPositions(environment)
 
     def describe(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Whether rows have row kinds. Raises as `source_options`, and UnsupportedError STREAM_OF_PLACE for a snapshot
@@ -113,7 +126,7 @@ class StreamingSource:
             begins_now = given is None and stream.options.from_latest
             return {"offset": Position(stream.metadata.table_uuid).encode() if begins_now else given}
         start = stream.beginning(until) if given is None else Position.decode(given, stream.name)
-        self._keep(stream, start)
+        self._keep(stream, start, QuerySource.of(arguments["query"]))
         return {"offset": self._reached(stream, start, until, limited=bool(arguments["limited"])).encode()}
 
     def batch(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -126,20 +139,35 @@ class StreamingSource:
         stream.require_table(end)
         return {"sql": self._sql(stream, list(stream.pieces(start, end)))}
 
-    def _keep(self, stream: _Stream, position: Position) -> None:
-        """Commits the consumer's progress up to `position`, which Spark has logged, unless the table has it and it is
-        recent."""
-        consumer_id, metadata = stream.options.consumer, stream.metadata
-        if consumer_id is None or position.table != metadata.table_uuid:
+    def stopped(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Has the table know how far a query without a name has read that ends, or forget one that cannot go on, as its
+        checkpoint goes too. A failure is a warning."""
+        handle, options = TableHandle.decode(arguments["table"]), source_options(arguments["options"])
+        if options.consumer is not None or not options.protects:
+            return {}
+        catalog, source = str(handle.catalog), QuerySource.of(arguments["query"])
+        try:
+            table = self._environment.catalogs.load((catalog, *handle.namespace, handle.name))
+            stream = _Stream(replace(handle_of(catalog, table), branch=handle.branch), table, options)
+            if source.is_temporary:
+                self._positions.forget(catalog, table, source)
+            elif arguments["start"] is not None:
+                self._keep(stream, Position.decode(arguments["start"], stream.name), source, ends=True)
+        except (SqlextError, OSError) as failure:
+            _LOG.warning("The end of query %s is not known to %s: %s", source.told, handle.full_name, failure)
+        return {}
+
+    def _keep(self, stream: _Stream, position: Position, source: QuerySource, *, ends: bool = False) -> None:
+        """Has the table keep what follows `position`, up to which Spark has logged the query's progress."""
+        options, loaded = stream.options, stream.loaded
+        if position.table != loaded.metadata.table_uuid:
             return
-        known, now = consumers(metadata, stream.name).get(consumer_id), self._environment.clock()
-        consumer = stream.consumer_at(position, now)
-        lasts_ms = CONSUMER_EXPIRATION.of(metadata.properties)
-        heard = known is not None and (lasts_ms is None or now - known.updated_ms < lasts_ms // 4)
-        if heard and consumer.is_where(known):
-            return
+        at = replace(stream.consumer_at(position, self._environment.clock()), query=source.told)
         catalog = str(stream.handle.catalog)
-        self._environment.commit(catalog, stream.loaded, MoveConsumer(consumer_id, consumer))
+        if options.consumer is not None:
+            self._positions.keep(catalog, loaded, stream.name, options.consumer, at)
+        elif options.protects:
+            self._positions.keep_query(catalog, loaded, stream.name, source, at, ends=ends)
 
     def _open(self, arguments: Mapping[str, Any]) -> _Stream:
         handle = TableHandle.decode(arguments["table"])
@@ -271,7 +299,7 @@ class _Stream:
         SNAPSHOT_NOT_FOUND, and ValidationConflict STREAM_POSITION_GONE for a consumer's snapshot that has expired."""
         options, uuid = self.options, self.metadata.table_uuid
         if options.consumer is not None:
-            known = consumers(self.metadata, self.name).get(options.consumer)
+            known = consumer_or_none(self.metadata, self.name, options.consumer)
             if known is not None and known.snapshot_id is not None:
                 last = self.snapshot(known.snapshot_id).snapshot_id
                 return Position(uuid, origin=last, snapshot=last)

@@ -10,6 +10,7 @@ from sqlext.errors import AnalysisError
 
 _KNOWN = (
     "consumer-id",
+    "protect-from-expiry",
     "row-kinds",
     "start-snapshot-id",
     "stream-from",
@@ -28,7 +29,8 @@ class SourceOptions:
 
     A stream begins at its `consumer`'s progress in the table, if any; else after the snapshot `start_snapshot`, after
     the one current at `start_ms` (milliseconds since 1970), after the newest (`from_latest`), or with all rows.
-    `max_files` and `max_rows` limit a batch. Snapshots with an operation of `skipped` are skipped.
+    `max_files` and `max_rows` limit a batch. Snapshots with an operation of `skipped` are skipped. With `protects` a
+    stream without a consumer also has the table keep what it has yet to read.
     """
 
     row_kinds: bool = False
@@ -39,6 +41,7 @@ class SourceOptions:
     max_rows: int | None = None
     skipped: frozenset[str] = frozenset()
     consumer: str | None = None
+    protects: bool = True
 
 
 def source_options(options: Mapping[str, str]) -> SourceOptions:
@@ -54,6 +57,8 @@ def source_options(options: Mapping[str, str]) -> SourceOptions:
     places = {"start-snapshot-id", "stream-from", "stream-from-timestamp"} & given.keys()
     if len(places) > 1:
         raise _invalid(min(places), given[min(places)], f"{max(places)} is set too")
+    if "consumer-id" in given and not _boolean(given, "protect-from-expiry", "true"):
+        raise _invalid("protect-from-expiry", "false", "consumer-id is set too, and a consumer protects its position")
     skips = (("delete", "streaming-skip-delete-snapshots"), ("overwrite", "streaming-skip-overwrite-snapshots"))
     return SourceOptions(
         row_kinds=_boolean(given, "row-kinds"),
@@ -63,6 +68,7 @@ def source_options(options: Mapping[str, str]) -> SourceOptions:
         max_files=_number(given, "streaming-max-files-per-micro-batch", 1),
         max_rows=_number(given, "streaming-max-rows-per-micro-batch", 1),
         consumer=_consumer(given),
+        protects=_boolean(given, "protect-from-expiry", "true"),
         skipped=frozenset(operation for operation, name in skips if _boolean(given, name)),
     )
 
@@ -74,8 +80,8 @@ def _consumer(given: Mapping[str, str]) -> str | None:
     return consumer
 
 
-def _boolean(given: Mapping[str, str], name: str) -> bool:
-    value = given.get(name, "false").lower()
+def _boolean(given: Mapping[str, str], name: str, default: str = "false") -> bool:
+    value = given.get(name, default).lower()
     if value not in ("true", "false"):
         raise _invalid(name, given[name], "it must be true or false")
     return value == "true"

@@ -16,6 +16,7 @@ from sqlext.command.compaction.compaction_candidates import (
 from sqlext.command.environment import Environment
 from sqlext.command.maintenance.care import expiry_is_due
 from sqlext.command.maintenance.expiry import expirable_files
+from sqlext.commit.actions.consumer import consumer_or_none
 from sqlext.commit.actions.snapshot_expiry import ExpireSnapshots
 from sqlext.properties import GC_ENABLED, MANIFEST_TARGET_SIZE_BYTES, looks_after_itself
 from sqlext.scan.metadata_tables.health import Measure, measures
@@ -80,10 +81,15 @@ def _expiry(environment: Environment, target: Target) -> Iterator[Measure]:
     if not GC_ENABLED.of(metadata.properties):
         yield Measure("snapshots that have expired", None, None, "gc.enabled is false: files are not the table's alone")
         return
-    gone = ExpireSnapshots().expired(metadata, metadata.location, environment.clock()).snapshot_ids
+    found = ExpireSnapshots().expired(metadata, metadata.location, environment.clock())
+    gone = found.snapshot_ids
     files = expirable_files(environment, target.name.catalog, target.table, ExpireSnapshots()) if gone else frozenset()
     sizes = {one.path: one.size for one in target.version.io.list(metadata.location)} if files else {}
     is_due = looks_after_itself(metadata.properties) and expiry_is_due(metadata, environment.clock())
     done_by = "done after the next commit" if is_due else "CALL expire_snapshots"
     told = f"{done_by}: deletes {len(files)} files"
     yield Measure("snapshots that have expired", len(gone), sum(sizes.get(path, 0) for path in files), told)
+    for name, kept in found.kept_for.items():
+        known = consumer_or_none(metadata, str(target.name), name)
+        query = "" if known is None or known.query is None else f", query {known.query}"
+        yield Measure("snapshots that stay for a consumer alone", len(kept), None, f"consumer {name}{query}")

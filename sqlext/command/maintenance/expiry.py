@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from collections.abc import Set as AbstractSet
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.catalog_names import CatalogNames
@@ -16,6 +17,7 @@ from sqlext.commit.actions.snapshot_expiry import ExpireSnapshots
 from sqlext.errors import NotFoundError, SqlextError
 from sqlext.spec.manifests.content_file import Content
 from sqlext.spec.metadata.metadata_update import RemoveSnapshots
+from sqlext.spec.metadata.retention import Expired
 from sqlext.spec.metadata.table_metadata import TableMetadata
 
 _LOG = logging.getLogger("sqlext")
@@ -23,17 +25,19 @@ _LOG = logging.getLogger("sqlext")
 
 @dataclass(frozen=True, slots=True)
 class ExpiredFiles:
-    """The files that an expiry has deleted: `paths`, of those that it found `unreachable`; and how many snapshots it
-    removed."""
+    """The files that an expiry has deleted: `paths`, of those that it found `unreachable`; how many snapshots it
+    removed; and how many stayed for each consumer alone."""
 
     unreachable: UnreachableFiles
     paths: frozenset[str]
     snapshots: int
+    kept_for: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def told(self) -> str:
         """In words, for lists of tasks."""
-        return f"{self.snapshots} snapshots, {len(self.paths)} files"
+        kept = "".join(f"; {count} kept for consumer {name}" for name, count in self.kept_for.items())
+        return f"{self.snapshots} snapshots, {len(self.paths)} files{kept}"
 
     def content_files(self, kind: Content) -> int:
         """The number of data files, or delete files of a kind."""
@@ -64,16 +68,17 @@ def expire_snapshots(
     """
     catalog = environment.catalogs.catalog(catalog_name)
     owns = catalog.owned_by(table)
-    expected, files = _planned(environment, catalog, table, action)
+    gone, expected, files = _planned(environment, catalog, table, action)
     before, after = table.metadata, environment.commit(catalog_name, table, action).table
     if _ids(after.metadata) != _ids(expected):
         # Other commits came first, or more has expired since.
         before = _base_of(catalog, table, after)
         files = _found_again(environment, catalog, before, after.metadata)
-    gone: set[str] = set()
+    removed: set[str] = set()
     for paths in files.in_order:
-        gone |= deleted(catalog.io, [path for path in paths if owns(path)], threads)
-    return ExpiredFiles(files, frozenset(gone), len(before.snapshots_not_in(after.metadata)))
+        removed |= deleted(catalog.io, [path for path in paths if owns(path)], threads)
+    kept_for = {name: len(ids) for name, ids in gone.kept_for.items()}
+    return ExpiredFiles(files, frozenset(removed), len(before.snapshots_not_in(after.metadata)), kept_for)
 
 
 def expirable_files(
@@ -82,19 +87,20 @@ def expirable_files(
     """The files that `expire_snapshots` would delete. Raises as it."""
     catalog = environment.catalogs.catalog(catalog_name)
     owns = catalog.owned_by(table)
-    _, files = _planned(environment, catalog, table, action)
+    *_, files = _planned(environment, catalog, table, action)
     return frozenset(path for paths in files.in_order for path in paths if owns(path))
 
 
 def _planned(
     environment: Environment, catalog: Catalog, table: LoadedTable, action: ExpireSnapshots
-) -> tuple[TableMetadata, UnreachableFiles]:
-    """The table without the snapshots that expire now, and the files that nothing needs then."""
+) -> tuple[Expired, TableMetadata, UnreachableFiles]:
+    """What expires now, the table without these snapshots, and the files that nothing needs then."""
     name, before = CatalogNames(catalog.name).table(table.identifier), table.metadata
     for missing in sorted(action.snapshot_ids - _ids(before)):
         raise NotFoundError("SNAPSHOT_NOT_FOUND", snapshot=missing, name=name)
-    expected = RemoveSnapshots(action.expired(before, name, environment.clock()).snapshot_ids).apply(before)
-    return expected, unreachable_files(catalog.io, environment.scans.manifests, before, expected)
+    gone = action.expired(before, name, environment.clock())
+    expected = RemoveSnapshots(gone.snapshot_ids).apply(before)
+    return gone, expected, unreachable_files(catalog.io, environment.scans.manifests, before, expected)
 
 
 def _found_again(

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from sqlext.commit.action import CommitContext, StagedChange
-from sqlext.commit.actions.consumer import tags_of_expired_consumers
+from sqlext.commit.actions.consumer import ended_queries, readers, removals, tags_of_expired_consumers
 from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.properties import GC_ENABLED, MAX_REF_AGE_MS, MAX_SNAPSHOT_AGE_MS, MIN_SNAPSHOTS_TO_KEEP
 from sqlext.spec.metadata.metadata_update import (
@@ -37,8 +37,9 @@ class ExpireSnapshots:
     too, whatever their age; ids that the table does not have are ignored. With `clean_definitions` partition specs and
     schemas are removed that no remaining snapshot uses.
 
-    Tags of expired consumers are removed. Raises UnsupportedError if `gc.enabled` is false, and AnalysisError for one
-    of `snapshot_ids` that a remaining branch or tag refers to.
+    What consumers have yet to read does not expire. Tags of expired consumers are removed, and so are expired queries
+    without a name. Raises UnsupportedError FILES_ARE_SHARED if `gc.enabled` is false, and AnalysisError SNAPSHOT_IN_USE
+    for one of `snapshot_ids` that a remaining branch or tag refers to or that a consumer has yet to read.
     """
 
     older_than_ms: int | None = None
@@ -53,10 +54,14 @@ class ExpireSnapshots:
         """What the action removes from `base` at `now_ms`; raises as it. `name` is the table's, for messages."""
         if not GC_ENABLED.of(base.properties):
             raise UnsupportedError("FILES_ARE_SHARED", name=name, operation="Expiring snapshots")
-        gone = expired(base, self._policy(base, now_ms), now_ms, tags_of_expired_consumers(base, now_ms))
+        ended, policy = tags_of_expired_consumers(base, now_ms), self._policy(base, now_ms)
+        gone = expired(base, policy, now_ms, ended, readers(base, now_ms))
         for ref, to in base.refs.items():
             if to.snapshot_id in self.snapshot_ids and ref not in gone.refs:
                 raise AnalysisError("SNAPSHOT_IN_USE", snapshot=to.snapshot_id, name=name, type=to.type, ref=ref)
+        for reader, ids in gone.kept_for.items():
+            for id in sorted(ids & self.snapshot_ids):
+                raise AnalysisError("SNAPSHOT_IN_USE", snapshot=id, name=name, type="consumer", ref=reader)
         return gone
 
     def _policy(self, metadata: TableMetadata, now_ms: int) -> RetentionPolicy:
@@ -79,8 +84,10 @@ class _Staging:
     def stage(self, base: TableMetadata | None) -> StagedChange:
         if base is None:
             raise ValueError("snapshots are those of a table")
-        gone = self._action.expired(base, self._context.name, self._context.clock())
+        now_ms = self._context.clock()
+        gone = self._action.expired(base, self._context.name, now_ms)
         updates: list[MetadataUpdate] = [RemoveSnapshotRef(ref) for ref in gone.refs]
+        updates.extend(one for one in removals(base, ended_queries(base, now_ms)) if one not in updates)
         if gone.snapshot_ids:
             updates.append(RemoveSnapshots(gone.snapshot_ids))
         if self._action.clean_definitions:

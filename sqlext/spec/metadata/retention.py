@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from sqlext.spec.metadata.reference import MAIN_BRANCH, SnapshotReference
 from sqlext.spec.metadata.snapshot import Snapshot
@@ -26,18 +26,43 @@ class RetentionPolicy:
 
 
 @dataclass(frozen=True, slots=True)
+class Reader:
+    """Who has read `branch` up to the snapshot `needed_id` (None: nothing), and needs that snapshot to go on; with
+    `reads_on`, also all that follow.
+
+    Its tag keeps the snapshot for engines that know no readers.
+    """
+
+    name: str
+    tag: str
+    branch: str
+    needed_id: int | None
+    reads_on: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class Expired:
-    """Names of references and ids of snapshots, in the order in which the table lists them."""
+    """Names of references and ids of snapshots, in the order in which the table lists them.
+
+    `kept_for` has the snapshots by the name of the reader without which they would have expired.
+    """
 
     refs: tuple[str, ...]
     snapshot_ids: tuple[int, ...]
+    kept_for: Mapping[str, frozenset[int]] = field(default_factory=dict)
 
 
-def expired(metadata: TableMetadata, policy: RetentionPolicy, now_ms: int, ended: frozenset[str]) -> Expired:
-    """What has expired by `policy`; the references `ended` count as expired.
+def expired(
+    metadata: TableMetadata,
+    policy: RetentionPolicy,
+    now_ms: int,
+    ended: frozenset[str],
+    readers: Sequence[Reader] = (),
+) -> Expired:
+    """What has expired by `policy`; the references `ended` count as expired, and what `readers` need has not.
 
     A snapshot on no branch or tag that is kept expires by its age alone. The snapshot of a kept reference never
-    expires, even if it is one of `policy.snapshot_ids`.
+    expires, nor does one that a reader needs, even if it is one of `policy.snapshot_ids`.
     """
     by_id = {one.snapshot_id: one for one in metadata.snapshots}
     refs = {
@@ -45,8 +70,10 @@ def expired(metadata: TableMetadata, policy: RetentionPolicy, now_ms: int, ended
         for name, ref in metadata.refs.items()
         if name == MAIN_BRANCH or (name not in ended and _is_kept(ref, by_id, policy, now_ms))
     }
-    kept = {ref.snapshot_id for ref in refs.values()}
-    on_a_branch = set(kept)
+    tags = {reader.tag for reader in readers}
+    referred = {ref.snapshot_id for name, ref in refs.items() if name not in tags}
+    kept = set(referred)
+    on_a_branch = {ref.snapshot_id for ref in refs.values()}
     for ref in refs.values():
         if ref.type != "branch":
             continue
@@ -56,11 +83,35 @@ def expired(metadata: TableMetadata, policy: RetentionPolicy, now_ms: int, ended
     for snapshot in metadata.snapshots:
         if snapshot.snapshot_id not in on_a_branch and snapshot.timestamp_ms >= policy.older_than_ms:
             kept.add(snapshot.snapshot_id)
-    kept -= policy.snapshot_ids - {ref.snapshot_id for ref in refs.values()}
+    kept -= policy.snapshot_ids - referred
+    needed = {reader.name: _needed(metadata, by_id, reader) for reader in readers}
+    kept_for = {name: ids - kept for name, ids in needed.items() if ids - kept}
+    kept.update(*needed.values(), (ref.snapshot_id for ref in refs.values()))
     return Expired(
         tuple(name for name in metadata.refs if name not in refs),
         tuple(one for one in by_id if one not in kept),
+        kept_for,
     )
+
+
+def unread(metadata: TableMetadata, reader: Reader) -> frozenset[int] | None:
+    """The snapshots that follow the reader's position on its branch; None if that is not, or no longer, in the history
+    of the branch."""
+    by_id = {one.snapshot_id: one for one in metadata.snapshots}
+    head = metadata.refs.get(reader.branch)
+    after: list[int] = []
+    for snapshot in _ancestors(by_id, None if head is None else head.snapshot_id):
+        if snapshot.snapshot_id == reader.needed_id:
+            return frozenset(after)
+        after.append(snapshot.snapshot_id)
+        if snapshot.parent_snapshot_id == reader.needed_id:
+            return frozenset(after)
+    return None
+
+
+def _needed(metadata: TableMetadata, by_id: Mapping[int, Snapshot], reader: Reader) -> frozenset[int]:
+    own = frozenset((reader.needed_id,)) & by_id.keys() if reader.needed_id is not None else frozenset()
+    return own | (unread(metadata, reader) or frozenset()) if reader.reads_on else own
 
 
 def _is_kept(ref: SnapshotReference, by_id: Mapping[int, Snapshot], policy: RetentionPolicy, now_ms: int) -> bool:

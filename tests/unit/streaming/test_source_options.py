@@ -29,6 +29,7 @@ def test_names_in_any_case() -> None:
         ({"row-kinds": "yes"}, "INVALID_STREAM_OPTION"),
         ({"stream-from": "now"}, "INVALID_STREAM_OPTION"),
         ({"streaming-max-files-per-micro-batch": "0"}, "INVALID_STREAM_OPTION"),
+        ({"consumer-id": "c", "protect-from-expiry": "false"}, "INVALID_STREAM_OPTION"),
         ({"start-snapshot-id": "1", "stream-from": "latest"}, "INVALID_STREAM_OPTION"),
     ],
 )

@@ -140,6 +140,51 @@ def test_a_consumer_protects_its_snapshot_until_it_expires(lake: Lake) -> None:
     assert "sqlext-consumer-c" not in lake.load().metadata.refs
 
 
+DAY_MS = 86_400_000
+
+
+def _behind(lake: Lake, consumer: Consumer) -> list[int]:
+    """Four snapshots, of which the consumer has read one."""
+    lake.create(KEYED)
+    ids = [int(str(lake.append(id=[id], s=["a"]).metadata.current_snapshot_id)) for id in range(4)]
+    lake.commit(MoveConsumer("c", replace(consumer, snapshot_id=ids[0], needed_id=ids[0], updated_ms=lake.clock())))
+    return ids
+
+
+@pytest.mark.parametrize("is_query", [False, True])
+def test_what_a_consumer_has_yet_to_read_stays(lake: Lake, is_query: bool) -> None:
+    ids = _behind(lake, Consumer(None, None, 0, is_query=is_query))
+    lake.clock.now_ms += 5 * DAY_MS - 1000
+    done = expire_snapshots(lake.environment, "lake", lake.load(), ExpireSnapshots(older_than_ms=NEVER), 1)
+    assert done.told == "0 snapshots, 0 files; 3 kept for consumer c"
+    with refused("SNAPSHOT_IN_USE", "the consumer c needs it", "drop the consumer"):
+        expire(lake, snapshot_ids=frozenset({ids[1]}))
+    assert snapshot_ids(lake) == ids
+
+
+def test_a_consumer_that_is_silent_for_long_keeps_its_position_alone(lake: Lake) -> None:
+    ids = _behind(lake, Consumer(None, None, 0))
+    lake.clock.now_ms += 5 * DAY_MS + 1000
+    expire(lake, older_than_ms=NEVER)
+    assert snapshot_ids(lake) == [ids[0], ids[3]]
+
+
+def test_a_query_without_a_name_that_is_silent_for_long_is_gone(lake: Lake) -> None:
+    ids = _behind(lake, Consumer(None, None, 0, query="nightly", is_query=True))
+    lake.clock.now_ms += 5 * DAY_MS + 1000
+    expire(lake, older_than_ms=NEVER)
+    assert snapshot_ids(lake) == [ids[3]]
+    assert "sqlext.consumer.c" not in lake.load().metadata.properties
+    assert "sqlext-consumer-c" not in lake.load().metadata.refs
+
+
+def test_a_consumer_that_cannot_be_read_does_not_stop_an_expiry(lake: Lake) -> None:
+    ids = _behind(lake, Consumer(None, None, 0))
+    lake.commit(ChangeProperties({"sqlext.consumer.c": "{"}))
+    expire(lake, older_than_ms=NEVER)
+    assert snapshot_ids(lake) == [ids[0], ids[3]], "its tag keeps its position"
+
+
 def test_unused_definitions_go(lake: Lake) -> None:
     lake.create("CREATE TABLE t (id BIGINT, s STRING) PARTITIONED BY (s)")
     lake.append(id=[1], s=["a"])

@@ -60,6 +60,25 @@ def test_one_that_was_not_heard_of_for_long_is_expired(writer: Writer) -> None:
     assert not is_expired(table.metadata, heard, 2 * _DAY_MS + 1)
 
 
+def test_queries_without_a_name_that_have_ended_go_with_the_next(writer: Writer) -> None:
+    _, ids = _filled(writer, 1)
+    at = Consumer(ids[0], ids[0], 0, is_query=True)
+    moves = {"named": replace(at, is_query=False), "ended": at, "runs": replace(at, updated_ms=2 * _DAY_MS)}
+    for name, consumer in moves.items():
+        writer.commit(MoveConsumer(name, consumer), base=writer.load())
+    assert consumers(writer.load().metadata, "t") == dict(sorted(moves.items()))
+    new = replace(at, updated_ms=5 * _DAY_MS + 1, query="q")
+    moved = writer.commit(MoveConsumer("new", new), base=writer.load()).table.metadata
+    assert [*consumers(moved, "t")] == ["named", "new", "runs"]
+    assert consumers(moved, "t")["new"] == new
+    assert "sqlext-consumer-ended" not in moved.refs
+    assert {"sqlext-consumer-named", "sqlext-consumer-runs"} <= moved.refs.keys()
+    # One that was taken to have ended, and has not.
+    again = writer.commit(MoveConsumer("runs", replace(new, updated_ms=9 * _DAY_MS)), base=writer.load()).table.metadata
+    assert "runs" in consumers(again, "t")
+    assert "sqlext-consumer-runs" in again.refs
+
+
 def test_a_property_that_is_none_and_names_that_are_none(writer: Writer) -> None:
     writer.create()
     table = writer.commit(ChangeProperties({f"{CONSUMER_PREFIX}c": "7"}), base=writer.load()).table

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from sqlext.spec.metadata.reference import SnapshotReference
-from sqlext.spec.metadata.retention import Expired, RetentionPolicy, expired
+from sqlext.spec.metadata.retention import Expired, Reader, RetentionPolicy, expired, unread
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata, new_table_metadata
 from sqlext.spec.partition_spec import UNPARTITIONED
@@ -103,6 +103,51 @@ def test_named_snapshots_expire_whatever_their_age() -> None:
 def test_a_named_snapshot_that_a_reference_needs_stays() -> None:
     policy = RetentionPolicy(0, 1, None, frozenset({2, 4}))
     assert gone(line(4, kept=SnapshotReference(2, "tag")), policy) == Expired((), ())
+
+
+def reading(metadata: TableMetadata, *readers: Reader, policy: RetentionPolicy = AGED) -> Expired:
+    return expired(metadata, policy, NOW_MS, frozenset(), readers)
+
+
+def test_what_a_reader_has_yet_to_read_stays_and_is_told() -> None:
+    at_two, tag = Reader("job", "tag", "main", 2), SnapshotReference(2, "tag")
+    assert reading(line(5, tag=tag), at_two) == Expired((), (1,), {"job": frozenset({2, 3, 4})})
+    assert reading(line(5), replace(at_two, needed_id=5)) == Expired((), (1, 2, 3, 4))
+    assert reading(line(3), replace(at_two, needed_id=None)).snapshot_ids == ()
+    silent = reading(line(5, tag=tag), replace(at_two, reads_on=False))
+    assert silent == Expired((), (1, 3, 4), {"job": frozenset({2})})
+
+
+def test_a_reader_of_what_is_kept_anyway_keeps_nothing() -> None:
+    policy = replace(AGED, min_snapshots_to_keep=3)
+    assert reading(line(5), Reader("job", "tag", "main", 3), policy=policy) == Expired((), (1, 2))
+
+
+def test_a_reader_keeps_its_branch_and_no_other() -> None:
+    metadata = table({1: None, 2: 1, 3: 2, 4: 1, 5: 4}, {}, main=SnapshotReference(3), side=SnapshotReference(5))
+    assert reading(metadata, Reader("job", "tag", "side", 1)) == Expired((), (2,), {"job": frozenset({1, 4})})
+
+
+def test_a_reader_whose_position_is_in_no_history() -> None:
+    """It was rolled back, so that only the position itself can be needed; or it is gone."""
+    metadata = table({1: None, 2: 1, 3: 1, 4: 3}, {}, main=SnapshotReference(4))
+    assert reading(metadata, Reader("job", "tag", "main", 2)) == Expired((), (1, 3), {"job": frozenset({2})})
+    assert reading(metadata, Reader("job", "tag", "gone", 3)) == Expired((), (1, 2), {"job": frozenset({3})})
+    assert reading(metadata, Reader("job", "tag", "main", 9)) == Expired((), (1, 2, 3))
+    assert unread(metadata, Reader("job", "tag", "main", 9)) is None
+    assert unread(metadata, Reader("job", "tag", "main", 1)) == {3, 4}
+
+
+def test_a_reader_just_behind_an_expired_position_keeps_what_is_left() -> None:
+    """Another engine has expired its snapshot; appends behind it can still be read."""
+    metadata = table({4: 3, 5: 4, 6: 5}, {}, main=SnapshotReference(6))
+    assert reading(metadata, Reader("job", "tag", "main", 3)) == Expired((), (), {"job": frozenset({4, 5})})
+
+
+def test_a_named_snapshot_that_a_reader_needs_stays() -> None:
+    policy = RetentionPolicy(0, 1, None, frozenset({1, 3}))
+    found = reading(line(4), Reader("job", "tag", "main", 2), policy=policy)
+    assert found == Expired((), (1,), {"job": frozenset({3})})
 
 
 def test_a_history_in_a_circle_ends() -> None:
