@@ -55,7 +55,7 @@ def moved_data_manifest(data: bytes, path: str, prefix: PathPrefix) -> MovedMani
     try:
         return file.spliced(prefix)
     except NotColumnar:
-        return file.changed(lambda record: _move_data_file(record, prefix))
+        return file.changed(lambda record: _move_data_file(record["data_file"], prefix))
 
 
 def listed_deletes(data: bytes, path: str) -> tuple[ListedFile, ...]:
@@ -66,7 +66,7 @@ def listed_deletes(data: bytes, path: str) -> tuple[ListedFile, ...]:
 def moved_delete_manifest(data: bytes, path: str, prefix: PathPrefix, sizes: Mapping[str, int]) -> MovedManifest:
     """The manifest at `path` with the locations in it replaced, also those of the data files that deletes are of.
 
-    `sizes` has the new sizes in bytes of files that name data files themselves, by old locations. Raises as
+    `sizes` has the new sizes in bytes of live files that name data files themselves, by old locations. Raises as
     `moved_data_manifest`.
     """
     return _AvroFile.of(data, path).changed(lambda record: _move_delete_file(record, prefix, sizes))
@@ -122,7 +122,7 @@ class _AvroFile:
         records = self.records
         files = tuple(map(_listed, records))
         for record in records:
-            move(record["data_file"])
+            move(record)
         return MovedManifest(self.encoded(records), files)
 
     def spliced(self, prefix: PathPrefix) -> MovedManifest:
@@ -187,8 +187,12 @@ def _move_data_file(file: dict[str, Any], prefix: PathPrefix) -> None:
     file[_PATH] = prefix.moved(file[_PATH])
 
 
-def _move_delete_file(file: dict[str, Any], prefix: PathPrefix, sizes: Mapping[str, int]) -> None:
-    file["file_size_in_bytes"] = sizes.get(file[_PATH], file["file_size_in_bytes"])
+def _move_delete_file(record: dict[str, Any], prefix: PathPrefix, sizes: Mapping[str, int]) -> None:
+    file = record["data_file"]
+    if record["status"] != EntryStatus.DELETED:
+        # A removed file keeps its old size. It may be in no manifest that a later copy lists as live, or be deleted,
+        # and the manifest must become the same bytes as before.
+        file["file_size_in_bytes"] = sizes.get(file[_PATH], file["file_size_in_bytes"])
     file[_PATH] = prefix.moved(file[_PATH])
     if file.get("referenced_data_file") is not None:
         file["referenced_data_file"] = prefix.moved(file["referenced_data_file"])

@@ -14,7 +14,7 @@ import pytest
 from pyroaring import BitMap64
 
 from small_tables import Clock, rows_of, with_namespace
-from sqlext.catalog.catalog import LoadedTable
+from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.warehouse import WarehouseCatalog
 from sqlext.command.care_tasks import CareTasks
@@ -71,9 +71,11 @@ class Lake:
         options: Mapping[str, str] | None = None,
         undrop_retention_ms: int = 0,
         seed: int = 1,
+        catalog: Catalog | None = None,
     ) -> None:
-        """`seed` tells environments of one folder apart, as ids of their operations come of it."""
-        self.catalog = WarehouseCatalog(
+        """`seed` tells environments of one folder apart, as ids of their operations come of it. `catalog` takes the
+        place of one of `folder`."""
+        self.catalog = catalog or WarehouseCatalog(
             "lake", str(folder), io or LocalFileIO(), undrop_retention_ms=undrop_retention_ms
         )
         with_namespace(self.catalog, NAMESPACE)

@@ -14,6 +14,7 @@ import pytest
 from sqlext.errors import CorruptionError
 from sqlext.spec.avro.avro_columns import NotColumnar
 from sqlext.spec.manifests import moved_manifest
+from sqlext.spec.manifests.manifest import EntryStatus
 from sqlext.spec.manifests.moved_manifest import (
     listed_deletes,
     moved_data_manifest,
@@ -106,8 +107,10 @@ def test_delete_manifests_also_have_other_bounds_and_sizes() -> None:
         sizes = {file["file_path"]: 10_000 + number for number, file in enumerate(files)}
         assert [one.path for one in listed_deletes(data, name)] == [file["file_path"] for file in files]
         moved = moved_delete_manifest(data, name, prefix, sizes)
-        for file in files:
-            file["file_size_in_bytes"] = sizes[file["file_path"]]
+        for entry in entries:
+            file = entry["data_file"]
+            if entry["status"] != EntryStatus.DELETED:
+                file["file_size_in_bytes"] = sizes[file["file_path"]]
             file["file_path"] = prefix.moved(file["file_path"])
             if file.get("referenced_data_file"):
                 file["referenced_data_file"] = prefix.moved(file["referenced_data_file"])
