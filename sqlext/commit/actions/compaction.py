@@ -1,7 +1,8 @@
 """Rewriting the rows of data files into other files: compaction, and moves to another partition spec.
 
 New files keep a sequence number of their rows, so that equality deletes of later commits still apply. Rows that others
-delete by position while they are rewritten are deleted in the new files by the same commit, so that both land.
+delete while they are rewritten, by position or by keys that do not apply to the new files, are deleted in the new files
+by the same commit, so that both land.
 """
 
 from __future__ import annotations
@@ -10,9 +11,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
+from pyroaring import BitMap64
+
 from sqlext.commit.action import CommitContext
 from sqlext.commit.loop.conflict import History, by
 from sqlext.commit.snapshot.deletion_vectors import DeletedRows
+from sqlext.commit.snapshot.head_equality_deletes import rows_deleted_by_key
 from sqlext.commit.snapshot.head_position_deletes import position_delete_index
 from sqlext.commit.snapshot.snapshot_production import FileChange, SnapshotProduction
 from sqlext.scan.deletes.dangling_deletes import DataAges
@@ -20,6 +24,7 @@ from sqlext.scan.deletes.delete_file_index import sequence_number
 from sqlext.scan.deletes.deleted_positions import deleted_positions
 from sqlext.scan.deletes.position_delete import PositionDeleteCache
 from sqlext.scan.filter.file_filter import PartitionKey, partition_key
+from sqlext.scan.resolved_keys import ResolvedKeys
 from sqlext.spec.manifests.content_file import Content, ContentFile, ContentKey
 from sqlext.spec.manifests.manifest import ManifestContent, ManifestEntry, ManifestFile
 from sqlext.spec.manifests.row_origins import RowOrigins
@@ -37,14 +42,15 @@ class RewriteFiles:
     `origins`, by path of each added file, say where its rows come from. `sequence_number` becomes the data sequence
     number of `added`. Within one spec it is between the newest one of `replaced` and that of the base snapshot, whose
     deletes have been applied. For a move to another spec it must be the latter, so that older equality deletes of the
-    new partition do not apply. None is that of the commit, to which no concurrent equality delete would apply.
+    new partition do not apply. None is that of the commit, to which no concurrent equality delete would apply; so it is
+    for a move if a commit since the base has equality deletes of the new partitions, which were not meant for its rows.
 
     Rows of `replaced` that a commit since the base deleted by position are deleted in `added` too, by deletion vectors
-    or, in format version 2, by files of `write_deletes`. Conflicts: a commit since the base that removed one of
-    `replaced`; for a move also one with equality deletes of the old or new partitions, which would no longer apply or
-    apply to more rows; without `sequence_number` one with any equality deletes that apply to `replaced`. Of the files
-    that share rows with such a file, directly or through others, none is replaced and the added ones are left out; if
-    no other files remain, the commit fails.
+    or, in format version 2, by files of `write_deletes`; and so are rows that it deleted by keys which do not apply to
+    `added`, as they are of the old spec or older. Conflicts: a commit since the base that removed one of `replaced`, or
+    one with such keys that cannot be looked up here (`rows_deleted_by_key`). Of the files that share rows with such a
+    file, directly or through others, none is replaced and the added ones are left out; if no other files remain, the
+    commit fails.
 
     Delete files of the partitions of the replaced files that apply to no row afterwards are removed too.
     """
@@ -84,9 +90,9 @@ class _Exchange:
     added: tuple[ContentFile, ...]
 
     @property
-    def touched(self) -> frozenset[PartitionKey]:
-        """Partitions of the replaced and added files."""
-        return _partitions((*self.replaced, *self.added))
+    def moves(self) -> bool:
+        """Whether rows move to another spec."""
+        return _moves((*self.replaced, *self.added))
 
 
 def _exchanges(rewrite: RewriteFiles) -> list[_Exchange]:
@@ -140,14 +146,17 @@ class _RewriteCommit:
     exchanges: list[_Exchange] = field(init=False)
     removal: _Removal = field(init=False)
     cache: PositionDeleteCache = field(default_factory=PositionDeleteCache)
+    resolved: ResolvedKeys = field(default_factory=ResolvedKeys)
     kept: list[_Exchange] = field(init=False)
     deleted: Mapping[str, DeletedRows] = field(default_factory=dict)
     delete_files: dict[frozenset[tuple[str, bytes]], tuple[ContentFile, ...]] = field(default_factory=dict)
     new_deletes: tuple[ContentFile, ...] = ()
+    sequence_number: int | None = field(init=False)
 
     def __post_init__(self) -> None:
         self.exchanges = _exchanges(self.rewrite)
         self.kept = self.exchanges
+        self.sequence_number = self.rewrite.sequence_number
         self.removal = _Removal(frozenset(file.file_path for file in self.rewrite.replaced))
 
     def change(self) -> FileChange:
@@ -157,7 +166,7 @@ class _RewriteCommit:
             added=(*(file for file in self.rewrite.added if file.file_path in kept), *self.new_deletes),
             removal=self.removal,
             deleted_rows=self.deleted,
-            data_sequence_number=self.rewrite.sequence_number,
+            data_sequence_number=self.sequence_number,
             left_out=(*(file for file in self.rewrite.added if file.file_path not in kept), *self._earlier_deletes()),
         )
 
@@ -168,36 +177,70 @@ class _RewriteCommit:
 
     def validate(self, context: CommitContext, base: TableMetadata) -> None:
         history = History(context, base, self.rewrite.base_snapshot_id)
+        head = base.head(context.destination.branch)
+        self.sequence_number = None if self._keys_would_reach(history) else self.rewrite.sequence_number
         prevented = self._prevented(history)
+        deleted = self._deleted_by_key(context, base, head, history, prevented)
         self.kept = [one for number, one in enumerate(self.exchanges) if number not in prevented]
         if not self.kept:
-            raise history.stale(prevented[0])
-        head = base.head(context.destination.branch)
+            raise history.stale(next(iter(prevented.values())))
         paths = frozenset(file.file_path for one in self.kept for file in one.replaced)
-        self._carry_over(context, base, head, history, paths)
+        self._carry_over(context, base, head, history, paths, deleted)
         self.removal = _Removal(paths)
         if head is not None:
             self.removal.dead = frozenset(self._dead(context, base, head))
 
-    def _prevented(self, history: History) -> Mapping[int, str]:
-        """The exchanges, by number, that other commits have made impossible, each with the reason."""
-        every = frozenset(file.file_path for file in self.rewrite.replaced)
-        gone = history.removed_files(every)
-        is_new = self.rewrite.sequence_number is None
-        moving = [
-            one.touched if is_new or _moves((*one.replaced, *one.added)) else frozenset() for one in self.exchanges
-        ]
-        by_key = history.new_equality_deletes(frozenset().union(*moving), of_all=is_new) if any(moving) else {}
-        prevented = {}
-        for number, (exchange, partitions) in enumerate(zip(self.exchanges, moving, strict=True)):
-            for path in (file.file_path for file in exchange.replaced if file.file_path in gone):
-                prevented[number] = f"{by(gone[path])} removed the data file {path}"
-            for key in (None, *partitions) if partitions else ():
-                if key not in by_key:
-                    continue
-                snapshot, path = by_key[key]
-                prevented[number] = f"{by(snapshot)} deleted by key in the same partition ({path})"
-        return prevented
+    def _prevented(self, history: History) -> dict[int, str]:
+        """The exchanges, by number, of which others have removed a file, each with the reason."""
+        gone = history.removed_files(frozenset(file.file_path for file in self.rewrite.replaced))
+        return {
+            number: f"{by(gone[file.file_path])} removed the data file {file.file_path}"
+            for number, exchange in enumerate(self.exchanges)
+            for file in exchange.replaced
+            if file.file_path in gone
+        }
+
+    def _keys_would_reach(self, history: History) -> bool:
+        """Whether others have deleted by keys in partitions that rows move to, which would apply to these rows. Keys of
+        all partitions apply to them as it is."""
+        to = frozenset().union(*(_partitions(one.added) for one in self.exchanges if one.moves))
+        return bool(to) and bool(history.new_equality_deletes(to))
+
+    def _deleted_by_key(
+        self,
+        context: CommitContext,
+        base: TableMetadata,
+        head: Snapshot | None,
+        history: History,
+        prevented: dict[int, str],
+    ) -> Mapping[str, BitMap64]:
+        """The positions in replaced files that others have deleted by keys which do not apply to the added ones. If
+        they cannot be told, the exchanges with such files are `prevented`."""
+        is_new = self.sequence_number is None
+        exchanges = {
+            number: one
+            for number, one in enumerate(self.exchanges)
+            if number not in prevented and (is_new or one.moves)
+        }
+        old = frozenset().union(*(_partitions(one.replaced) for one in exchanges.values()))
+        by_key = history.new_equality_deletes(old, of_all=is_new) if exchanges else {}
+        if not by_key or head is None:
+            return {}
+        hit = {
+            number: one
+            for number, one in exchanges.items()
+            if None in by_key or not by_key.keys().isdisjoint(_partitions(one.replaced))
+        }
+        paths = {file.file_path for one in hit.values() for file in one.replaced}
+        read = base.snapshot_or_none(self.rewrite.base_snapshot_id)
+        since = 0 if read is None else read.sequence_number
+        found = rows_deleted_by_key(context, base, head, paths, since, self.resolved)
+        if found is None:
+            snapshot, path = next(iter(by_key.values()))
+            reason = f"{by(snapshot)} deleted by key in the same partition ({path}), too many to look up"
+            prevented.update(dict.fromkeys(hit, reason))
+            return {}
+        return found
 
     def _carry_over(
         self,
@@ -206,13 +249,16 @@ class _RewriteCommit:
         head: Snapshot | None,
         history: History,
         paths: frozenset[str],
+        by_key: Mapping[str, BitMap64],
     ) -> None:
-        """Deletes the rows of the added files that others have deleted in the replaced ones at `paths`.
+        """Deletes the rows of the added files that others have deleted in the replaced ones at `paths`, `by_key` or by
+        position.
 
         All position deletes of the head are looked up, whichever commit added them: rows that were deleted before have
         not moved.
         """
         rows: dict[str, DeletedRows] = {}
+        deleted = dict(by_key)
         if head is not None and history.may_have_new_position_deletes(paths):
             specs = {file.spec_id for one in self.kept for file in one.replaced}
             index = position_delete_index(context, base, head, specs)
@@ -222,7 +268,9 @@ class _RewriteCommit:
                 if entry.file.file_path in paths
             ]
             found = deleted_positions(context.io, entries, index, self.cache)
-            deleted = {path: one.positions() for path, one in found.items()}
+            for path, one in found.items():
+                deleted[path] = deleted.get(path, BitMap64()) | one.positions()
+        if deleted:
             for file in (file for one in self.kept for file in one.added):
                 moved = self.rewrite.origins[file.file_path].moved(context.io.read, deleted)
                 if moved:
@@ -254,7 +302,7 @@ class _RewriteCommit:
                 live.add(entry.file.file_path)
                 ages.add(entry.file, sequence_number(entry))
         for file in (file for one in self.kept for file in one.added):
-            number = self.rewrite.sequence_number
+            number = self.sequence_number
             ages.add(file, base.last_sequence_number + 1 if number is None else number)
         for entry in deletes:
             if ages.outlived(entry) or self._names_none_of(live, context, entry.file):

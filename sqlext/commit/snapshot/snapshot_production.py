@@ -69,7 +69,7 @@ class SnapshotProduction:
         self._writer = self._snapshots.manifests
         self._vectors = VectorProduction(context)
         self._given = {file.file_path: file for file in self._change.added}
-        self._added: dict[tuple[int, frozenset[ContentKey]], tuple[ManifestFile, ...]] = {}
+        self._added: dict[tuple[int, int | None, frozenset[ContentKey]], tuple[ManifestFile, ...]] = {}
         self._kept: dict[tuple[tuple[ManifestKey, ...], frozenset[ContentKey]], ManifestFile] = {}
         self._merged: dict[tuple[ManifestKey, ...], ManifestFile] = {}
         planned_on = context.planned_on
@@ -149,15 +149,16 @@ class SnapshotProduction:
         return (*others, *vectors.added), vectors.superseded
 
     def _added_manifests(self, base: TableMetadata, added: Sequence[ContentFile]) -> tuple[ManifestFile, ...]:
-        # A manifest depends on the format version, which may be upgraded between attempts.
+        # A manifest depends on the format version and the sequence number, which may change between attempts.
         data = tuple(file for file in added if file.content == Content.DATA)
         deletes = tuple(file for file in added if file.content != Content.DATA)
         return (*self._written_once(base, data), *self._written_once(base, deletes))
 
     def _written_once(self, base: TableMetadata, files: tuple[ContentFile, ...]) -> tuple[ManifestFile, ...]:
-        key = base.format_version, frozenset(file.key for file in files)
+        number = self._change.data_sequence_number
+        key = base.format_version, number, frozenset(file.key for file in files)
         if key not in self._added:
-            self._added[key] = self._writer.add(files, base, self._change.data_sequence_number)
+            self._added[key] = self._writer.add(files, base, number)
         return self._added[key]
 
     def _kept_manifests(
