@@ -28,7 +28,8 @@ def rows_deleted_by_key(
     """Positions, by path, in the data files at `paths` that equality deletes of `head` with a sequence number above
     `since` delete; None if the keys are too many, or of a type that is not looked up here.
 
-    `resolved` keeps what was read for a next attempt. Raises NotFoundError, CorruptionError or UnsupportedError naming a file.
+    `resolved` keeps what was read for a next attempt. Raises NotFoundError, CorruptionError or UnsupportedError
+    naming a file.
     """
     whole = plan_scan(context.io, base, head, AlwaysTrue(), manifests=context.manifests, keep_deleted=True, paths=paths)
     # As if earlier deletes had been applied, and those by position are others' to apply.
