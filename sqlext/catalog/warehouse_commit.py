@@ -32,7 +32,7 @@ from sqlext.properties import METADATA_COMPRESSION
 from sqlext.spec.metadata.metadata_update import with_metadata_log
 from sqlext.spec.metadata.table_metadata import TableMetadata, decode_table_metadata, metadata_beginning
 from sqlext.storage.file_io import FolderIO
-from sqlext.storage.location import is_below, join, same_place
+from sqlext.storage.location import is_below, is_object, join, same_place
 
 # Iceberg's engines write the uuid as one of the first fields.
 _BEGINNING_BYTES = 64 * 1024
@@ -303,12 +303,21 @@ class WarehouseCommits:
     def _require_same_table(self, identifier: TableIdentifier, base: LoadedTable) -> None:
         """Raises CommitConflict unless the base file exists and is this table's: a recreated table counts from 1
         again."""
+        location = base.metadata_location
         try:
-            data = self._io.read(base.metadata_location)
+            is_same = _begins_with_uuid(self._beginning(location), base) or _names_table(self._io.read(location), base)
         except FileNotFoundError:
-            raise self._stale(identifier, f"{base.metadata_location} is gone") from None
-        if not _names_table(data, base):
+            raise self._stale(identifier, f"{location} is gone") from None
+        if not is_same:
             raise self._stale(identifier, "the table was dropped and made anew")
+
+    def _beginning(self, location: str) -> bytes:
+        """The first bytes of a metadata file, which is as long as the table's history; of an object all, since that is
+        one request where a part is two."""
+        if is_object(location):
+            return self._io.read(location)
+        with self._io.open_input(location) as file:
+            return file.read(_BEGINNING_BYTES)
 
     def _require_own_files(self, identifier: TableIdentifier, made: TableMetadata) -> None:
         """Raises ValidationConflict if files of the table being created are missing: another table of the name may have
@@ -353,8 +362,12 @@ def _number(table: LoadedTable) -> int:
 
 def _names_table(data: bytes, table: LoadedTable) -> bool:
     """Whether a metadata file is the table's, by uuid; usually found in the text without decoding."""
-    uuid = table.metadata.table_uuid
-    beginning = metadata_beginning(data, _BEGINNING_BYTES)
-    if re.search(rb'"table-uuid"\s*:\s*"' + re.escape(uuid.encode("ascii")) + b'"', beginning):
+    if _begins_with_uuid(data, table):
         return True
-    return decode_table_metadata(data, table.metadata_location).table_uuid == uuid
+    return decode_table_metadata(data, table.metadata_location).table_uuid == table.metadata.table_uuid
+
+
+def _begins_with_uuid(data: bytes, table: LoadedTable) -> bool:
+    """Whether the first bytes of a metadata file, which `data` has, name the table's uuid."""
+    uuid = re.escape(table.metadata.table_uuid.encode("ascii"))
+    return bool(re.search(rb'"table-uuid"\s*:\s*"' + uuid + b'"', metadata_beginning(data, _BEGINNING_BYTES)))

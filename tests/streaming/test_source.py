@@ -112,10 +112,11 @@ def test_a_consumer_is_where_its_query_is(
     assert [row.name for row in spark.sql(f"SELECT name FROM {table_name}.refs").collect()] == ["main"]
 
 
+UNPROTECTED = {"protect_from_expiry": "false"}
 WAYS = [
-    ("append", {}),
+    ("append", UNPROTECTED),
     ("append", {"consumer_id": "job", "streaming_max_files_per_micro_batch": "1"}),
-    ("update", {"row_kinds": "true"}),
+    ("update", {"row_kinds": "true", **UNPROTECTED}),
     ("update", {"row_kinds": "true", "consumer_id": "job"}),
 ]
 

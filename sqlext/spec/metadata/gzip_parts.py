@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from sqlext.spec.stored_bytes import checksum
-from sqlext.spec.stored_bytes.checksum import ChecksumState
+from sqlext.spec.stored_bytes.checksum import ChecksumState, PartChecksum, joined
 
 _RAW = -15
 # No time; made on an unknown system; with a name (RFC 1952).
@@ -25,17 +25,14 @@ def deflated_part(data: bytes) -> bytes:
     return stream.compress(data) + stream.flush(zlib.Z_FULL_FLUSH)
 
 
-def gzip_of(parts: Iterable[tuple[bytes, bytes]]) -> bytes:
-    """A gzip file whose content are parts, each given plain and as `deflated_part` of it.
+def gzip_of(parts: Sequence[tuple[bytes | PartChecksum, bytes]]) -> bytes:
+    """A gzip file whose content are parts, each given plain, or by its checksum, and as `deflated_part` of it.
 
     It has one member: Java's GZIPInputStream may end after the first of several, if its input does not know how much
     is left (JDK-7036144).
     """
-    of_content, size, stored = 0, 0, list[bytes]()
-    for plain, deflated in parts:
-        of_content = zlib.crc32(plain, of_content)
-        size += len(plain)
-        stored.append(deflated)
+    of_content, size = joined(plain for plain, _ in parts)
+    stored = [deflated for _, deflated in parts]
     stored.append(zlib.compressobj(wbits=_RAW).flush(zlib.Z_FINISH))
     stored += [number.to_bytes(4, "little") for number in (of_content, size & _WORD)]
     return b"".join((_beginning(stored), *stored))
@@ -66,7 +63,5 @@ def without_flipped_bit(data: bytes) -> bytes | None:
 
 def _beginning(parts: Iterable[bytes]) -> bytes:
     """The header of a file, with the name that tells the checksum of `parts`."""
-    value = 0
-    for part in parts:
-        value = zlib.crc32(part, value)
+    value, _ = joined(parts)
     return b"%b%b%08x%b" % (_GZIP_HEADER, _MARK, value, _END)

@@ -6,12 +6,11 @@ engine may keep the member in a text of its own: then the size is another one, a
 
 from __future__ import annotations
 
-import zlib
 from collections.abc import Iterable
 
 from sqlext.spec.metadata import gzip_parts
 from sqlext.spec.stored_bytes import checksum
-from sqlext.spec.stored_bytes.checksum import ChecksumState
+from sqlext.spec.stored_bytes.checksum import ChecksumState, PartChecksum, joined
 
 MEMBER = "sqlext-checksum"
 GZIP_MAGIC = b"\x1f\x8b"
@@ -21,12 +20,9 @@ _SIZE = len(_BEGIN) + 2 * _DIGITS + len(_END)
 _WORD = 0xFFFFFFFF
 
 
-def closing(parts: Iterable[bytes]) -> bytes:
+def closing(parts: Iterable[bytes | PartChecksum]) -> bytes:
     """The end of a JSON object whose text so far is `parts`: the member, and the closing brace."""
-    value = size = 0
-    for part in parts:
-        value = zlib.crc32(part, value)
-        size += len(part)
+    value, size = joined(parts)
     return b"%b%08x%08x%b" % (_BEGIN, value, size & _WORD, _END)
 
 

@@ -65,14 +65,16 @@ class EncodedMetadata:
 
     def plain(self) -> bytes:
         """The bytes of the file without compression."""
-        texts = [part if isinstance(part, bytes) else part.text for part in self.parts]
-        return b"".join((*texts, closing(texts)))
+        end = closing(part if isinstance(part, bytes) else part.checksum for part in self.parts)
+        return b"".join((*(part if isinstance(part, bytes) else part.text for part in self.parts), end))
 
     def gzipped(self) -> bytes:
         """The bytes of the file with gzip."""
         return gzip_of(
-            (part, deflated_part(part)) if isinstance(part, bytes) else (part.text, part.deflated)
-            for part in (*self.parts, b"}")
+            [
+                (part, deflated_part(part)) if isinstance(part, bytes) else (part.checksum, part.deflated)
+                for part in (*self.parts, b"}")
+            ]
         )
 
 

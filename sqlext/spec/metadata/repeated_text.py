@@ -17,6 +17,7 @@ from operator import is_
 from typing import Any, TypeAlias
 
 from sqlext.spec.metadata.gzip_parts import deflated_part
+from sqlext.spec.stored_bytes.checksum import PartChecksum
 
 _DECODER = json.JSONDecoder()
 _ENCODER = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
@@ -38,6 +39,11 @@ class Run:
     def deflated(self) -> bytes:
         """The text as a part of a deflate stream."""
         return deflated_part(self.text)
+
+    @cached_property
+    def checksum(self) -> PartChecksum:
+        """That of the text."""
+        return PartChecksum.of(self.text)
 
 
 Runs: TypeAlias = tuple[Run, ...]

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 
 from sqlext.spec.metadata.gzip_parts import deflated_part, gzip_of
+from sqlext.spec.stored_bytes.checksum import PartChecksum
 from sqlext.spec.stored_bytes.decompression import gunzip, gunzip_beginning
 
 
@@ -18,7 +19,8 @@ def test_parts_in_any_sequence_are_one_member(seed: int) -> None:
     rng = random.Random(seed)
     parts = [rng.randbytes(rng.choice([0, 1, 70_000])) + b"abc" * rng.randrange(50_000) for _ in range(4)]
     chosen = rng.choices(parts, k=rng.randrange(6))
-    data = gzip_of((part, deflated_part(part)) for part in chosen)
+    known = [rng.choice((part, PartChecksum.of(part))) for part in chosen]
+    data = gzip_of([(one, deflated_part(part)) for one, part in zip(known, chosen, strict=True)])
     whole = b"".join(chosen)
     member = zlib.decompressobj(31)
     assert member.decompress(data) == whole

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import random
+import zlib
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -32,9 +33,18 @@ from sqlext.spec.partition_spec import UNPARTITIONED
 from sqlext.spec.schema import Schema
 from sqlext.spec.sort_order import UNSORTED
 from sqlext.spec.stored_bytes import checksum
-from sqlext.spec.stored_bytes.checksum import ChecksumState
+from sqlext.spec.stored_bytes.checksum import ChecksumState, PartChecksum, joined
 from sqlext.spec.types import LongType, NestedField
 from unit.spec import iceberg_tables
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_a_part_that_is_known_counts_as_if_it_was_read(seed: int) -> None:
+    rng = random.Random(seed)
+    parts = [rng.randbytes(rng.choice([0, 1, 3, 64, rng.randrange(100_000)])) for _ in range(rng.randrange(8))]
+    known = [part if rng.random() < 0.4 else PartChecksum.of(part) for part in parts]
+    whole = b"".join(parts)
+    assert joined(known) == joined(parts) == (zlib.crc32(whole), len(whole))
 
 
 def metadata(version: int = 2) -> TableMetadata:
