@@ -16,7 +16,7 @@ from sqlext.spec.metadata.metadata_checksum import checksum_state
 from sqlext.spec.metadata.table_metadata import decode_table_metadata
 from sqlext.spec.stored_bytes.checksum import ChecksumState
 from sqlext.storage.file_io import FileIO
-from sqlext.storage.in_threads import in_threads
+from sqlext.storage.in_threads import Each, in_threads
 from sqlext.storage.location import join
 
 _NOT_READ = TableCheck(())
@@ -33,8 +33,11 @@ class Examination:
     check: TableCheck = _NOT_READ
 
 
-def examine(catalog: Catalog, identifier: TableIdentifier, *, data_files: bool = False) -> Examination:
-    """Examines a table of the catalog; with `data_files` also what the data files say of themselves.
+def examine(
+    catalog: Catalog, identifier: TableIdentifier, *, data_files: bool = False, each: Each = in_threads
+) -> Examination:
+    """Examines a table of the catalog, each of its metadata objects by `each`; with `data_files` also what the data
+    files say of themselves.
 
     Raises NotFoundError TABLE_OR_VIEW_NOT_FOUND, AnalysisError EXPECT_TABLE_NOT_VIEW, StorageError if the store does
     not answer, UnsupportedError for a later format version or encryption.
@@ -51,8 +54,8 @@ def examine(catalog: Catalog, identifier: TableIdentifier, *, data_files: bool =
     findings = list(_of_current_file(catalog.io, table))
     damaged = table.metadata_location if findings else None
     findings += _of_hint(catalog.io, table)
-    findings += _of_log(catalog.io, table)
-    checked = check_table(catalog.io, table.metadata, table.metadata_location)
+    findings += _of_log(catalog.io, table, each)
+    checked = check_table(catalog.io, table.metadata, table.metadata_location, each)
     findings += checked.findings
     if data_files:
         findings += data_file_findings(catalog.io, table.metadata)
@@ -88,7 +91,7 @@ def _of_hint(io: FileIO, table: LoadedTable) -> Iterator[Finding]:
         yield Finding(Check.POINTER, path, found, str(number), Severity.NOTICE)
 
 
-def _of_log(io: FileIO, table: LoadedTable) -> Iterator[Finding]:
+def _of_log(io: FileIO, table: LoadedTable, each: Each) -> Iterator[Finding]:
     """Earlier metadata files, from which time travel and repairs read."""
 
     def fault(path: str) -> Finding | None:
@@ -109,5 +112,5 @@ def _of_log(io: FileIO, table: LoadedTable) -> Iterator[Finding]:
                 return Finding(Check.UNREADABLE, path, reason, "an earlier metadata file", Severity.WARNING)
         return None
 
-    found = in_threads(fault, [entry.metadata_file for entry in table.metadata.metadata_log])
+    found = each(fault, [entry.metadata_file for entry in table.metadata.metadata_log])
     yield from (one for one in found if one is not None)

@@ -39,7 +39,7 @@ from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.stored_bytes.checksum import ChecksumState
 from sqlext.storage.file_io import FileIO
-from sqlext.storage.in_threads import in_threads
+from sqlext.storage.in_threads import Each, in_threads
 from sqlext.storage.location import same_place
 
 CHECKSUM_FOUND, CHECKSUM_EXPECTED = "other bytes than those that were written", "the bytes of its checksum"
@@ -59,10 +59,10 @@ class TableCheck:
     wrong_totals: frozenset[int] = frozenset()
 
 
-def check_table(io: FileIO, metadata: TableMetadata, location: str) -> TableCheck:
-    """Checks the metadata of the file at `location`, and what it names: all metadata objects by their content, content
-    files by their existence and size. Raises StorageError, UnsupportedError for encryption."""
-    return _Checking(io, metadata, location).run()
+def check_table(io: FileIO, metadata: TableMetadata, location: str, each: Each = in_threads) -> TableCheck:
+    """Checks the metadata of the file at `location`, and what it names, each object by `each`: all metadata objects by
+    their content, content files by their existence and size. Raises StorageError, UnsupportedError for encryption."""
+    return _Checking(io, metadata, location, each).run()
 
 
 @dataclass(slots=True)
@@ -80,8 +80,9 @@ class _Manifest:
 class _Checking:
     """One check."""
 
-    def __init__(self, io: FileIO, metadata: TableMetadata, location: str) -> None:
+    def __init__(self, io: FileIO, metadata: TableMetadata, location: str, each: Each) -> None:
         self._io = io
+        self._each = each
         self._metadata = metadata
         self._location = location
         self._findings: list[Finding] = []
@@ -99,7 +100,7 @@ class _Checking:
         for snapshot in reversed(self._metadata.snapshots):
             self._read_list(snapshot)
         newest = {one: id for id, listed in reversed(self._lists.items()) for one in listed}
-        read = in_threads(lambda one: self._read_manifest(one, newest[one]), newest)
+        read = self._each(lambda one: self._read_manifest(one, newest[one]), newest)
         for manifest, (found, content) in zip(newest, read, strict=True):
             self._findings += found
             self._manifests[manifest] = content
@@ -274,7 +275,7 @@ class _Checking:
                 return Finding(Check.DELETION_VECTOR, file.file_path, found, "its deletion vector", snapshot_id=id)
             return None
 
-        for (file, _), finding in zip(vectors, in_threads(read, vectors), strict=True):
+        for (file, _), finding in zip(vectors, self._each(read, vectors), strict=True):
             if finding is not None:
                 self._findings.append(finding)
                 self._lost_files.add(file.key)
@@ -295,7 +296,7 @@ class _Checking:
             except (AnalysisError, UnsupportedError) as error:
                 return str(error)
 
-        asked = dict(zip(elsewhere, in_threads(size, elsewhere), strict=True))
+        asked = dict(zip(elsewhere, self._each(size, elsewhere), strict=True))
         return {path: listed.get(same_place(path), asked.get(path)) for path in paths}
 
 
