@@ -12,6 +12,7 @@ from typing import Any
 
 from sqlext.errors import AnalysisError, SqlextError, StorageError, UnsupportedError
 from sqlext.scan.checks.delete_checks import repeated_vectors, unplaced_vectors
+from sqlext.scan.checks.entry_shape import require_entry_shape, require_list_shape
 from sqlext.scan.checks.finding import Check, Finding, Severity
 from sqlext.scan.checks.manifest_checks import (
     ManifestHeader,
@@ -132,8 +133,11 @@ class _Checking:
             self._lose_list(Finding(data.check, path, data.found, "the manifest list", snapshot_id=id))
             return
         try:
-            self._lists[id] = tuple(decode_manifest_list(data, path))
+            listed = tuple(decode_manifest_list(data, path))
+            for manifest in listed:
+                require_list_shape(manifest)
             self._findings += _damage(path, avro_file.checksum_state(data), id)
+            self._lists[id] = listed
         except Exception as error:  # on a damaged file nearly any may be raised
             self._lose_list(Finding(Check.UNREADABLE, path, _reason(error), "a manifest list", snapshot_id=id))
 
@@ -150,16 +154,22 @@ class _Checking:
         try:
             header, _ = avro_file.decode_header(data)
             entries = decode_manifest(data, manifest, schema=metadata.schema(), specs=metadata.specs_by_id())
+            for entry in entries:
+                require_entry_shape(entry)
             known = ManifestHeader.of(header)
             state = avro_file.checksum_state(data)
         except Exception as error:  # on a damaged file nearly any may be raised
             finding = Finding(Check.UNREADABLE, path, _reason(error), "a manifest", snapshot_id=snapshot_id)
             return [finding], None
-        of_list = list(list_entry_findings(manifest, len(data), known, entries, metadata))
+        found = list(_damage(path, state, snapshot_id))
+        try:
+            of_list = list(list_entry_findings(manifest, len(data), known, entries, metadata))
+            of_entries = list(entry_findings(manifest, entries, metadata))
+        except (TypeError, ValueError, ArithmeticError) as error:
+            # Partition values that are of no type of the table's. The files may still be read.
+            of_list, of_entries = [], [Finding(Check.PARTITION_VALUE, path, _reason(error), "values of its spec")]
         if of_list:
             self._miscounted.add(path)
-        found = list(_damage(path, state, snapshot_id))
-        of_entries = entry_findings(manifest, entries, metadata)
         found += [replace(one, snapshot_id=snapshot_id) for one in (*of_list, *of_entries)]
         totals = totals_of(entry.file for entry in entries if entry.is_live)
         return found, _Manifest(entries, totals)
