@@ -166,6 +166,14 @@ class Catalog(Protocol):
         """False if it does not exist. Raises AnalysisError SCHEMA_NOT_EMPTY for one with contents, unless `cascade`."""
 
 
+def all_views(catalog: Catalog, namespace: Namespace = ()) -> Iterator[TableIdentifier]:
+    """All views of a catalog, or those in a namespace and in the namespaces below it."""
+    if namespace:
+        yield from catalog.views.list_views(namespace)
+    for child in catalog.list_namespaces(namespace):
+        yield from all_views(catalog, child)
+
+
 def all_tables(catalog: Catalog, namespace: Namespace = ()) -> Iterator[TableIdentifier]:
     """All tables of a catalog, or those in a namespace and in the namespaces below it."""
     if namespace:

@@ -41,6 +41,10 @@ class MetadataFolder:
         self._io = io
         self._folder = join(table_location, "metadata")
 
+    @property
+    def location(self) -> str:
+        return self._folder
+
     def current(self) -> MetadataVersion | None:
         """The current version; None without a table. Raises NotFoundError if the current file is lost."""
         while True:

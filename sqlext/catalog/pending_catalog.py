@@ -309,6 +309,9 @@ class _FixedViews:
     def commit_view(self, identifier: TableIdentifier, base: LoadedView | None, updated: ViewMetadata) -> LoadedView:
         raise _refused("CREATE VIEW" if base is None else "ALTER VIEW")
 
+    def replace_damaged(self, identifier: TableIdentifier, damaged: str, metadata: ViewMetadata) -> LoadedView:
+        raise _refused("Repairing a view")
+
     def drop_view(self, identifier: TableIdentifier) -> bool:
         raise _refused("DROP VIEW")
 

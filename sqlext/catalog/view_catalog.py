@@ -43,5 +43,12 @@ class ViewCatalog(Protocol):
         if there is no answer, so that the change may have been made. After any other error it was not made.
         """
 
+    def replace_damaged(self, identifier: TableIdentifier, damaged: str, metadata: ViewMetadata) -> LoadedView:
+        """Makes `metadata` the current version of a view whose current metadata file, at `damaged`, cannot be read.
+
+        The file stays. Raises CommitConflict if another file is the current one, UnsupportedError if the catalog does
+        not let its clients write metadata files, and in a transaction.
+        """
+
     def drop_view(self, identifier: TableIdentifier) -> bool:
         """Removes the view; False if it does not exist."""

@@ -24,6 +24,7 @@ from sqlext.spec.metadata.view_metadata import (
     is_view_metadata,
 )
 from sqlext.storage.file_io import FolderIO
+from sqlext.storage.location import join, same_place
 
 
 class WarehouseViews:
@@ -78,6 +79,14 @@ class WarehouseViews:
             )
         folder.advance_hint(version)
         return LoadedView(identifier, updated, version.location)
+
+    def replace_damaged(self, identifier: TableIdentifier, damaged: str, metadata: ViewMetadata) -> LoadedView:
+        folder, number = self._folder(identifier), version_number(damaged)
+        if number is None or same_place(damaged) != same_place(join(folder.location, damaged.rpartition("/")[2])):
+            raise self._names.conflict(identifier, f"{damaged} is no version of it")
+        version = self._written(identifier, folder, number + 1, metadata)
+        folder.advance_hint(version)
+        return LoadedView(identifier, metadata, version.location)
 
     def drop_view(self, identifier: TableIdentifier) -> bool:
         if not self._folder(identifier).holds_metadata():

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlext.catalog.catalog import all_tables
+from sqlext.catalog.catalog import all_tables, all_views
 from sqlext.catalog.identifier import TableIdentifier
-from sqlext.command.doctor.consultation import Answer, Repairing, consult
+from sqlext.command.doctor.answer import Answer, Repairing
+from sqlext.command.doctor.consultation import consult
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
 from sqlext.spark.query.cached_tables import renew_caches
 
@@ -22,7 +23,8 @@ def fsck(invocation: Invocation) -> Sequence[Sequence[Any]]:
     else:
         if repairing == Repairing.FROM_FILES:
             raise FSCK.refused("repair => 'files' needs a table")
-        identifiers = list(all_tables(invocation.environment.catalogs.catalog(invocation.catalog)))
+        catalog = invocation.environment.catalogs.catalog(invocation.catalog)
+        identifiers = [*all_tables(catalog), *all_views(catalog)]
     rows: list[Sequence[Any]] = []
     for identifier in identifiers:
         found = consult(invocation.environment, invocation.catalog, identifier, repairing, data_files=data_files)

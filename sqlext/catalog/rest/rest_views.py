@@ -88,6 +88,13 @@ class RestViews:
             return self._names.failure(error.message)
         return self._names.taken(identifier) if base is None else self._names.conflict(identifier, error.message)
 
+    def replace_damaged(self, identifier: TableIdentifier, damaged: str, metadata: ViewMetadata) -> LoadedView:
+        raise self._names.unsupported(
+            f"Repairing the metadata of {self._names.table(identifier)}",
+            f"the server alone writes metadata files, and {damaged} is its current one",
+            "Restore the file where the server has it.",
+        )
+
     def drop_view(self, identifier: TableIdentifier) -> bool:
         with self._translated(identifier):
             is_there = self._client.exists(self._path(identifier))

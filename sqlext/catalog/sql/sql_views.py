@@ -81,6 +81,9 @@ class SqlViews:
             raise
         return LoadedView(identifier, updated, location)
 
+    def replace_damaged(self, identifier: TableIdentifier, damaged: str, metadata: ViewMetadata) -> LoadedView:
+        return self.commit_view(identifier, LoadedView(identifier, metadata, damaged), metadata)
+
     def drop_view(self, identifier: TableIdentifier) -> bool:
         """Metadata files stay, as for DROP TABLE without PURGE."""
         while self._records.find(identifier) is not None:

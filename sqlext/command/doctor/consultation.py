@@ -3,39 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from enum import Enum
 
 from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.identifier import TableIdentifier
+from sqlext.command.doctor.answer import Answer, Repairing
+from sqlext.command.doctor.changelog_repair import remove_damaged_changelogs
 from sqlext.command.doctor.examination import Examination, examine
 from sqlext.command.doctor.repair import Repair, repair_branches, restore_metadata, turn_back_bits
 from sqlext.command.doctor.table_from_files import FoundFiles, found_files, table_from_files, table_location
+from sqlext.command.doctor.view_consultation import consult_view, restore_view
 from sqlext.command.environment import Environment
-from sqlext.errors import NotFoundError, UnsupportedError
+from sqlext.errors import AnalysisError, NotFoundError, UnsupportedError
 from sqlext.scan.checks.finding import Check, Finding, Severity
 
 _RESTORE = "restore it from a backup"
 
 
-class Repairing(Enum):
-    """What a call may do: nothing; what loses no more than is lost; also a table from the files of one whose metadata
-    is gone."""
-
-    NOTHING = "false"
-    DAMAGE = "true"
-    FROM_FILES = "files"
-
-
 _REPAIRS = frozenset({Repairing.DAMAGE, Repairing.FROM_FILES})
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """One thing that is wrong, with what mends it or has been done."""
-
-    finding: Finding
-    repair: str
 
 
 def consult(
@@ -46,7 +30,7 @@ def consult(
     *,
     data_files: bool = False,
 ) -> Sequence[Answer]:
-    """Examines a table, and repairs it as far as it may.
+    """Examines a table or view, and repairs it as far as it may.
 
     Raises UnsupportedError NOT_IN_TRANSACTION; NotFoundError NO_TABLE_AT_LOCATION if the table is to be made of its
     files, and there are none; and as `examine`, `Catalog.replace_damaged`, `Catalog.owned_by` and `Environment.commit`.
@@ -57,6 +41,10 @@ def consult(
     catalog = environment.catalogs.catalog(catalog_name)
     try:
         found = examine(catalog, identifier, data_files=data_files)
+    except AnalysisError as refused:
+        if refused.condition != "EXPECT_TABLE_NOT_VIEW":
+            raise
+        return consult_view(catalog, identifier, repairing)
     except NotFoundError as missing:
         if repairing != Repairing.FROM_FILES or missing.condition != "TABLE_OR_VIEW_NOT_FOUND":
             raise
@@ -68,15 +56,25 @@ def consult(
     if bits:
         repairs += bits
         environment.scans.manifests.clear()
-        found = examine(catalog, identifier)
+        try:
+            found = examine(catalog, identifier)
+        except AnalysisError as refused:
+            if refused.condition != "EXPECT_TABLE_NOT_VIEW":
+                raise
+            # The bit was of what tells that it is a view's.
+            return _answers(first, repairs)
     if found.damaged is not None:
         restored = restore_metadata(environment, catalog, identifier, found.damaged)
+        if restored is None and (view := restore_view(catalog, identifier, found.damaged)) is not None:
+            # Of a damaged file nothing tells that it is a view's but those before it.
+            return _answers(first, [*repairs, Repair(found.damaged, view)])
         if restored is None and repairing == Repairing.FROM_FILES:
             made = _made_of_files(environment, catalog, identifier, found.damaged)
             return [*_answers(first, repairs), made]
         repairs.append(restored or _no_version(found.damaged))
         found = found if restored is None else examine(catalog, identifier)
     if found.table is not None:
+        repairs += remove_damaged_changelogs(catalog, found)
         repairs += repair_branches(environment, catalog_name, found.table, found)
     return _answers(first, repairs)
 
@@ -110,6 +108,10 @@ def _way_out(finding: Finding, found: Examination) -> str:
     heads = {one.snapshot_id for one in refs.values() if one.type == "branch"}
     if finding.check == Check.POINTER:
         return "none needed: the next commit sets it"
+    if finding.way_out:
+        return finding.way_out
+    if finding in found.changelogs.findings:
+        return "repair => true" if finding.severity == Severity.ERROR else "none needed: its changes are computed"
     if finding.path == found.damaged or finding.snapshot_id in heads:
         return "repair => true"
     if finding.snapshot_id is not None:

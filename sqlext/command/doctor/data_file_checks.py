@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 
 import pyarrow.parquet as pq
 
-from sqlext.errors import CorruptionError, NotFoundError, SqlextError
+from sqlext.errors import CorruptionError, NotFoundError, SqlextError, StorageError
 from sqlext.scan.checks.finding import Check, Finding
 from sqlext.scan.deletes.delete_file_index import referenced_data_file
 from sqlext.scan.deletes.position_delete import read_position_deletes
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.spec import single_value
 from sqlext.spec.manifests.content_file import Content, ContentFile
+from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.name_mapping import NameMapping
 from sqlext.spec.schema import Schema
@@ -23,17 +24,16 @@ from sqlext.write.existing_metrics import ColumnRange, column_range
 from sqlext.write.existing_schema import MatchedLeaf, SchemaMismatch, match
 
 
-def data_file_findings(io: FileIO, metadata: TableMetadata) -> Iterator[Finding]:
-    """What live files of the branches and tags say of themselves in contrast to their entries.
+def data_file_findings(io: FileIO, metadata: TableMetadata, snapshots: Iterable[Snapshot]) -> Iterator[Finding]:
+    """What live files of the snapshots say of themselves in contrast to their entries.
 
     Files that are missing or short, and manifests that cannot be read, are told by `check_table`.
     """
     files: dict[str, tuple[ContentFile, int]] = {}
     cache = ManifestCache(0)
-    for reference in metadata.refs.values():
-        snapshot = metadata.snapshot_or_none(reference.snapshot_id)
+    for snapshot in snapshots:
         try:
-            listed = () if snapshot is None else cache.manifests(io, snapshot)
+            listed = cache.manifests(io, snapshot)
         except SqlextError:
             continue
         for manifest in listed:
@@ -41,7 +41,7 @@ def data_file_findings(io: FileIO, metadata: TableMetadata) -> Iterator[Finding]
                 live = cache.live_entries(io, manifest, metadata)
             except SqlextError:
                 continue
-            files.update({one.file.file_path: (one.file, reference.snapshot_id) for one in live})
+            files.update({one.file.file_path: (one.file, snapshot.snapshot_id) for one in live})
     rows = {path: file.record_count for path, (file, _) in files.items() if file.content == Content.DATA}
 
     def of_file(one: tuple[ContentFile, int]) -> list[Finding]:
@@ -50,7 +50,9 @@ def data_file_findings(io: FileIO, metadata: TableMetadata) -> Iterator[Finding]
             faults = list(_faults(io, file, metadata, rows))
         except NotFoundError:
             return []
-        except (CorruptionError, ValueError) as error:
+        except StorageError:
+            raise
+        except (SqlextError, ValueError) as error:
             reason = str(error.parameters["reason"] if isinstance(error, CorruptionError) else error)
             return [Finding(Check.UNREADABLE, file.file_path, reason, f"a {file.file_format} file", snapshot_id=id)]
         return [Finding(check, file.file_path, found, expected, snapshot_id=id) for check, found, expected in faults]

@@ -9,10 +9,12 @@ from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.metadata_file import HINT_NAME, version_number
 from sqlext.command.doctor.data_file_checks import data_file_findings
+from sqlext.command.doctor.stream_state_checks import stream_state_findings
 from sqlext.errors import AnalysisError, CorruptionError, NotFoundError, UnsupportedError
 from sqlext.scan.checks.finding import Check, Finding, Severity
-from sqlext.scan.checks.table_checks import CHECKSUM_EXPECTED, CHECKSUM_FOUND, TableCheck, check_table
+from sqlext.scan.checks.table_checks import CHECKSUM_EXPECTED, CHECKSUM_FOUND, TableCheck, check_changelogs, check_table
 from sqlext.spec.metadata.metadata_checksum import checksum_state
+from sqlext.spec.metadata.stored_changelog import changelogs_table
 from sqlext.spec.metadata.table_metadata import decode_table_metadata
 from sqlext.spec.stored_bytes.checksum import ChecksumState
 from sqlext.storage.file_io import FileIO
@@ -31,6 +33,7 @@ class Examination:
     table: LoadedTable | None
     damaged: str | None = None
     check: TableCheck = _NOT_READ
+    changelogs: TableCheck = _NOT_READ
 
 
 def examine(
@@ -53,13 +56,18 @@ def examine(
         return Examination((Finding(check, path, found, "the current metadata of the table"),), None, path)
     findings = list(_of_current_file(catalog.io, table))
     damaged = table.metadata_location if findings else None
-    findings += _of_hint(catalog.io, table)
+    findings += hint_findings(catalog.io, table.metadata_location)
     findings += _of_log(catalog.io, table, each)
     checked = check_table(catalog.io, table.metadata, table.metadata_location, each)
-    findings += checked.findings
+    changelogs = check_changelogs(catalog.io, table.metadata, each)
+    findings += (*checked.findings, *changelogs.findings)
+    findings += stream_state_findings(table.metadata, table.metadata_location)
     if data_files:
-        findings += data_file_findings(catalog.io, table.metadata)
-    return Examination(tuple(findings), table, damaged, checked)
+        metadata, stored = table.metadata, changelogs_table(table.metadata)
+        named = (metadata.snapshot_or_none(one.snapshot_id) for one in metadata.refs.values())
+        findings += data_file_findings(catalog.io, metadata, [one for one in named if one is not None])
+        findings += data_file_findings(catalog.io, stored, stored.snapshots)
+    return Examination(tuple(findings), table, damaged, checked, changelogs)
 
 
 def _of_current_file(io: FileIO, table: LoadedTable) -> Iterator[Finding]:
@@ -76,12 +84,12 @@ def _of_current_file(io: FileIO, table: LoadedTable) -> Iterator[Finding]:
         yield Finding(Check.CHECKSUM, table.metadata_location, CHECKSUM_FOUND, CHECKSUM_EXPECTED)
 
 
-def _of_hint(io: FileIO, table: LoadedTable) -> Iterator[Finding]:
-    """The hint of a folder's current version may be behind, and is set by the next commit."""
-    number = version_number(table.metadata_location)
+def hint_findings(io: FileIO, current: str) -> Iterator[Finding]:
+    """The hint of a folder, whose current metadata file is `current`, may be behind, and is set by the next commit."""
+    number = version_number(current)
     if number is None:
         return
-    path = join(table.metadata_location.rpartition("/")[0], HINT_NAME)
+    path = join(current.rpartition("/")[0], HINT_NAME)
     try:
         text = io.read(path)
     except FileNotFoundError:

@@ -1,7 +1,7 @@
 """Repairs of a table, each in the order of what is lost by it: a flipped bit is turned back, with nothing lost; an
 earlier metadata file becomes the current one; the head of a branch is replaced by what can be read of it.
 
-No file is deleted: earlier snapshots name them, and a backup may complete them.
+No file of them is deleted: earlier snapshots name them, and a backup may complete them.
 """
 
 from __future__ import annotations

@@ -76,22 +76,24 @@ class Consumer:
 
 def consumers(metadata: TableMetadata, name: str) -> Mapping[str, Consumer]:
     """The table's consumers by id. Raises CorruptionError CONSUMER_UNREADABLE for a property that does not parse."""
-    return {consumer_id: _decoded(name, consumer_id, text) for consumer_id, text in _stored(metadata)}
+    return {consumer_id: decode_consumer(name, consumer_id, text) for consumer_id, text in stored_consumers(metadata)}
 
 
 def consumer_or_none(metadata: TableMetadata, name: str, consumer_id: str) -> Consumer | None:
     """The consumer of that id, if the table has it. Raises CorruptionError CONSUMER_UNREADABLE."""
     text = metadata.properties.get(CONSUMER_PREFIX + consumer_id)
-    return None if text is None else _decoded(name, consumer_id, text)
+    return None if text is None else decode_consumer(name, consumer_id, text)
 
 
-def _stored(metadata: TableMetadata) -> Iterator[tuple[str, str]]:
+def stored_consumers(metadata: TableMetadata) -> Iterator[tuple[str, str]]:
+    """The ids of the table's consumers, each with the value of its property."""
     for key, text in sorted(metadata.properties.items()):
         if key.startswith(CONSUMER_PREFIX):
             yield key.removeprefix(CONSUMER_PREFIX), text
 
 
-def _decoded(name: str, consumer_id: str, text: str) -> Consumer:
+def decode_consumer(name: str, consumer_id: str, text: str) -> Consumer:
+    """The consumer of a property's value. Raises CorruptionError CONSUMER_UNREADABLE."""
     try:
         value = json.loads(text)
         if value["version"] != _VERSION:
@@ -110,19 +112,24 @@ def _decoded(name: str, consumer_id: str, text: str) -> Consumer:
         raise CorruptionError("CONSUMER_UNREADABLE", name=name, consumer=consumer_id, reason=error) from None
 
 
+def consumer_tag(consumer_id: str) -> str:
+    """The tag that protects the snapshot at which a consumer resumes."""
+    return _TAG_PREFIX + consumer_id
+
+
 def _readable(metadata: TableMetadata) -> Iterator[tuple[str, Consumer]]:
-    for consumer_id, text in _stored(metadata):
+    for consumer_id, text in stored_consumers(metadata):
         with suppress(CorruptionError):
-            yield consumer_id, _decoded("", consumer_id, text)
+            yield consumer_id, decode_consumer("", consumer_id, text)
 
 
 def tags_of_expired_consumers(metadata: TableMetadata, now_ms: int) -> frozenset[str]:
     """The tags that no longer protect a snapshot. One of a consumer that cannot be read protects it."""
     found = set()
     for consumer_id, consumer in _readable(metadata):
-        tag = metadata.refs.get(_TAG_PREFIX + consumer_id)
+        tag = metadata.refs.get(consumer_tag(consumer_id))
         if tag is not None and tag.type == "tag" and is_expired(metadata, consumer, now_ms):
-            found.add(_TAG_PREFIX + consumer_id)
+            found.add(consumer_tag(consumer_id))
     return frozenset(found)
 
 
@@ -148,7 +155,7 @@ def readers(metadata: TableMetadata, now_ms: int) -> Sequence[Reader]:
 def reader_of(metadata: TableMetadata, consumer_id: str, consumer: Consumer, now_ms: int) -> Reader:
     """What a consumer protects, that has not expired."""
     reads_on = consumer.updated_ms + heard_ms(metadata) >= now_ms
-    return Reader(consumer_id, _TAG_PREFIX + consumer_id, consumer.branch, consumer.needed_id, reads_on)
+    return Reader(consumer_id, consumer_tag(consumer_id), consumer.branch, consumer.needed_id, reads_on)
 
 
 def heard_ms(metadata: TableMetadata) -> int:
@@ -186,7 +193,7 @@ class MoveConsumer:
     def stage(self, base: TableMetadata | None) -> StagedChange:
         if base is None:
             raise ValueError("a consumer is one of a table")
-        name, tag = CONSUMER_PREFIX + self.consumer_id, _TAG_PREFIX + self.consumer_id
+        name, tag = CONSUMER_PREFIX + self.consumer_id, consumer_tag(self.consumer_id)
         known = base.refs.get(tag)
         updates: list[MetadataUpdate] = []
         if self.to is not None:
@@ -219,6 +226,6 @@ def removals(metadata: TableMetadata, consumer_ids: Sequence[str]) -> Iterator[M
     """The updates that remove these consumers and their tags."""
     if consumer_ids:
         yield RemoveProperties(tuple(CONSUMER_PREFIX + one for one in consumer_ids))
-    for tag in (_TAG_PREFIX + one for one in consumer_ids):
+    for tag in map(consumer_tag, consumer_ids):
         if tag in metadata.refs:
             yield RemoveSnapshotRef(tag)

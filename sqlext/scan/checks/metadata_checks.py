@@ -13,7 +13,7 @@ from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata, validate_spec
 
 # Clocks of writers may differ by so much, as Iceberg's library allows.
-_CLOCKS_MS = 60_000
+CLOCKS_MS = 60_000
 
 
 def metadata_findings(metadata: TableMetadata, location: str) -> Iterator[Finding]:
@@ -85,9 +85,9 @@ def _history(metadata: TableMetadata) -> Iterator[_Fault]:
         ("snapshot-log", [one.timestamp_ms for one in metadata.snapshot_log]),
         ("metadata-log", [one.timestamp_ms for one in metadata.metadata_log]),
     ):
-        if any(later < earlier - _CLOCKS_MS for earlier, later in pairwise(times)):
+        if any(later < earlier - CLOCKS_MS for earlier, later in pairwise(times)):
             yield Check.HISTORY, f"the times of {kind} go back", "times that rise", Severity.WARNING
-        if times and metadata.last_updated_ms < times[-1] - _CLOCKS_MS:
+        if times and metadata.last_updated_ms < times[-1] - CLOCKS_MS:
             found = f"last-updated-ms {metadata.last_updated_ms}"
             yield Check.HISTORY, found, f"at least {times[-1]}, as {kind} has it", Severity.WARNING
     for entry in metadata.snapshot_log:

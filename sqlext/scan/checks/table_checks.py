@@ -37,6 +37,7 @@ from sqlext.spec.manifests.manifest import (
     decode_manifest_list,
 )
 from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.stored_changelog import CHANGELOG_ID, StoredChangelog, changelogs_table
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.stored_bytes.checksum import ChecksumState
 from sqlext.storage.file_io import FileIO
@@ -64,6 +65,35 @@ def check_table(io: FileIO, metadata: TableMetadata, location: str, each: Each =
     """Checks the metadata of the file at `location`, and what it names, each object by `each`: all metadata objects by
     their content, content files by their existence and size. Raises StorageError, UnsupportedError for encryption."""
     return _Checking(io, metadata, location, each).run()
+
+
+def check_changelogs(io: FileIO, metadata: TableMetadata, each: Each = in_threads) -> TableCheck:
+    """Checks the table's stored changelogs in the same way. One that is missing is allowed: its changes are computed.
+    Raises as `check_table`."""
+    table = changelogs_table(metadata)
+    named = [one for one in metadata.snapshots if CHANGELOG_ID in one.summary and StoredChangelog.of(one) is None]
+    invalid = [
+        Finding(
+            Check.REFERENCE,
+            one.manifest_list,
+            f"{CHANGELOG_ID} {one.summary[CHANGELOG_ID]} in the summary",
+            "the id of a changelog with its producer and span",
+            Severity.WARNING,
+            one.snapshot_id,
+        )
+        for one in named
+    ]
+    if not table.snapshots:
+        return TableCheck(tuple(invalid))
+    checked = _Checking(io, table, "", each).of_objects()
+    lists = {one.manifest_list for one in table.snapshots}
+    found = (
+        replace(one, severity=Severity.NOTICE, expected="a stored changelog, without which its changes are computed")
+        if one.check == Check.MISSING and one.path in lists
+        else one
+        for one in checked.findings
+    )
+    return replace(checked, findings=(*invalid, *found))
 
 
 @dataclass(slots=True)
@@ -98,6 +128,10 @@ class _Checking:
 
     def run(self) -> TableCheck:
         self._findings += metadata_findings(self._metadata, self._location)
+        return self.of_objects()
+
+    def of_objects(self) -> TableCheck:
+        """What is wrong with the objects that the metadata names."""
         for snapshot in reversed(self._metadata.snapshots):
             self._read_list(snapshot)
         newest = {one: id for id, listed in reversed(self._lists.items()) for one in listed}
@@ -290,7 +324,9 @@ class _Checking:
                 self._findings.append(finding)
                 self._lost_files.add(file.key)
         for path, id in {file.file_path: id for file, id in vectors}.items():
-            self._findings += _damage(path, puffin.checksum_state(self._io.read(path)), id)
+            data = _read(self._io, path)
+            # Why it cannot be read is told by its vectors.
+            self._findings += _damage(path, puffin.checksum_state(data), id) if isinstance(data, bytes) else ()
 
     def _sizes(self, paths: Collection[str]) -> Mapping[str, int | str | None]:
         """The size of each file; None if it is missing, and why it cannot be read as text. One listing tells those in

@@ -94,20 +94,34 @@ def changelog_table(metadata: TableMetadata, snapshot: Snapshot | None = None) -
     Its one snapshot has the id of `snapshot` and the changelog's files. Without a stored changelog it has no snapshot;
     new changelogs are written to it so.
     """
-    stored = None if snapshot is None else StoredChangelog.of(snapshot)
-    listed: tuple[Snapshot, ...] = ()
-    if snapshot is not None and stored is not None:
-        listed = (
-            Snapshot(
-                snapshot_id=snapshot.snapshot_id,
-                parent_snapshot_id=None,
-                sequence_number=1,
-                timestamp_ms=snapshot.timestamp_ms,
-                manifest_list=manifest_list_location(metadata, stored.id),
-                summary={"operation": "append"},
-                schema_id=metadata.current_schema_id,
-            ),
+    listed = () if snapshot is None else _stored(metadata, [snapshot])
+    return _as_table(metadata, listed, listed[0].snapshot_id if listed else None)
+
+
+def changelogs_table(metadata: TableMetadata) -> TableMetadata:
+    """All stored changelogs as a table with a snapshot for each, none of them current."""
+    return _as_table(metadata, _stored(metadata, metadata.snapshots), None)
+
+
+def _stored(metadata: TableMetadata, snapshots: Iterable[Snapshot]) -> tuple[Snapshot, ...]:
+    """The changelogs of those snapshots that have one, as snapshots with the same ids."""
+    found = ((snapshot, StoredChangelog.of(snapshot)) for snapshot in snapshots)
+    return tuple(
+        Snapshot(
+            snapshot_id=snapshot.snapshot_id,
+            parent_snapshot_id=None,
+            sequence_number=1,
+            timestamp_ms=snapshot.timestamp_ms,
+            manifest_list=manifest_list_location(metadata, stored.id),
+            summary={"operation": "append"},
+            schema_id=metadata.current_schema_id,
         )
+        for snapshot, stored in found
+        if stored is not None
+    )
+
+
+def _as_table(metadata: TableMetadata, snapshots: tuple[Snapshot, ...], current_id: int | None) -> TableMetadata:
     return replace(
         metadata,
         format_version=_FORMAT_VERSION,
@@ -118,9 +132,9 @@ def changelog_table(metadata: TableMetadata, snapshot: Snapshot | None = None) -
         default_sort_order_id=UNSORTED.order_id,
         sort_orders=(UNSORTED,),
         properties=_properties(metadata),
-        current_snapshot_id=listed[0].snapshot_id if listed else None,
+        current_snapshot_id=current_id,
         refs={},
-        snapshots=listed,
+        snapshots=snapshots,
         statistics=(),
         partition_statistics=(),
         next_row_id=None,

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlext.errors import CorruptionError, UnsupportedError
+from sqlext.spec.metadata.metadata_checksum import GZIP_MAGIC, MEMBER, closing
 from sqlext.spec.metadata.metadata_shape import require_view_metadata_shape
 from sqlext.spec.schema import Schema
 from sqlext.spec.stored_bytes.decompression import gunzip
@@ -19,7 +20,6 @@ VIEW_FORMAT_VERSION = 1
 SPARK_DIALECT = "spark"
 VERSIONS_KEPT = "version.history.num-entries"
 _DEFAULT_VERSIONS_KEPT = 10
-_GZIP_MAGIC = b"\x1f\x8b"
 # Within so many bytes view metadata has the field `view-uuid`, which table metadata never has: writers put it first.
 VIEW_HEADER_BYTES = 512
 _MARK = b'"view-uuid"'
@@ -33,6 +33,7 @@ _KNOWN = frozenset(
         "versions",
         "version-log",
         "properties",
+        MEMBER,
     ]
 )
 
@@ -136,7 +137,7 @@ def decode_view_metadata(data: bytes, location: str) -> ViewMetadata:
     Raises CorruptionError for bytes that are not view metadata, UnsupportedError for another format version.
     """
     try:
-        obj = json.loads(gunzip(data) if data.startswith(_GZIP_MAGIC) else data)
+        obj = json.loads(gunzip(data) if data.startswith(GZIP_MAGIC) else data)
         if int(obj["format-version"]) != VIEW_FORMAT_VERSION:
             raise UnsupportedError(
                 "UNSUPPORTED_FORMAT_VERSION", version=obj["format-version"], name=location, highest=VIEW_FORMAT_VERSION
@@ -152,7 +153,7 @@ def decode_view_metadata(data: bytes, location: str) -> ViewMetadata:
 
 
 def encode_view_metadata(metadata: ViewMetadata) -> bytes:
-    """The bytes of a metadata file."""
+    """The bytes of a metadata file, with their checksum."""
     obj = {
         "view-uuid": metadata.view_uuid,
         "format-version": VIEW_FORMAT_VERSION,
@@ -166,7 +167,8 @@ def encode_view_metadata(metadata: ViewMetadata) -> bytes:
         ],
         **metadata.extra,
     }
-    return json.dumps(obj, ensure_ascii=False, separators=(",", ":")).encode("utf-8")
+    text = json.dumps(obj, ensure_ascii=False, separators=(",", ":")).encode("utf-8").removesuffix(b"}")
+    return text + closing([text])
 
 
 def _versions_kept(properties: Mapping[str, str]) -> int:

@@ -12,7 +12,8 @@ import pytest
 
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.metadata_file import HINT_NAME
-from sqlext.command.doctor.consultation import Answer, Repairing, consult
+from sqlext.command.doctor.answer import Answer, Repairing
+from sqlext.command.doctor.consultation import consult
 from sqlext.command.doctor.examination import examine
 from sqlext.command.doctor.repair import repair_branches
 from sqlext.commit.action import Destination

@@ -10,6 +10,7 @@ import pytest
 
 from small_tables import SCHEMA, UNPARTITIONED, UNSORTED
 from sqlext.errors import CorruptionError, UnsupportedError
+from sqlext.spec.metadata.metadata_checksum import MEMBER
 from sqlext.spec.metadata.table_metadata import encode_table_metadata, new_table_metadata
 from sqlext.spec.metadata.view_metadata import (
     ViewMetadata,
@@ -43,7 +44,10 @@ def view(**properties: str) -> ViewMetadata:
 
 
 def document(metadata: ViewMetadata | None = None) -> Any:
-    return json.loads(encode_view_metadata(metadata or view()))
+    """The fields, without the checksum of the text."""
+    obj = json.loads(encode_view_metadata(metadata or view()))
+    assert obj.pop(MEMBER)
+    return obj
 
 
 def test_the_fields_are_those_of_the_spec() -> None:
