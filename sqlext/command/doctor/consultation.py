@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.command.doctor.answer import Answer, Repairing
 from sqlext.command.doctor.changelog_repair import remove_damaged_changelogs
 from sqlext.command.doctor.examination import Examination, examine
+from sqlext.command.doctor.remade_table import remade_table
 from sqlext.command.doctor.repair import Repair, repair_branches, restore_metadata, turn_back_bits
-from sqlext.command.doctor.table_from_files import FoundFiles, found_files, table_from_files, table_location
 from sqlext.command.doctor.view_consultation import consult_view, restore_view
 from sqlext.command.environment import Environment
 from sqlext.errors import AnalysisError, NotFoundError, UnsupportedError
@@ -48,7 +47,7 @@ def consult(
     except NotFoundError as missing:
         if repairing != Repairing.FROM_FILES or missing.condition != "TABLE_OR_VIEW_NOT_FOUND":
             raise
-        return [_made_of_files(environment, catalog, identifier, None)]
+        return [remade_table(environment, catalog, identifier, None)]
     if repairing not in _REPAIRS or not found.findings:
         return [Answer(one, _way_out(one, found)) for one in found.findings]
     first, repairs = found, list[Repair]()
@@ -69,7 +68,7 @@ def consult(
             # Of a damaged file nothing tells that it is a view's but those before it.
             return _answers(first, [*repairs, Repair(found.damaged, view)])
         if restored is None and repairing == Repairing.FROM_FILES:
-            made = _made_of_files(environment, catalog, identifier, found.damaged)
+            made = remade_table(environment, catalog, identifier, found.damaged)
             return [*_answers(first, repairs), made]
         repairs.append(restored or _no_version(found.damaged))
         found = found if restored is None else examine(catalog, identifier)
@@ -117,25 +116,3 @@ def _way_out(finding: Finding, found: Examination) -> str:
     if finding.snapshot_id is not None:
         return f"repair => true if one bit has changed, else {_RESTORE} or expire the snapshot"
     return f"repair => true if one bit has changed, else {_RESTORE}"
-
-
-def _made_of_files(
-    environment: Environment, catalog: Catalog, identifier: TableIdentifier, damaged: str | None
-) -> Answer:
-    location = table_location(catalog, identifier, damaged)
-    found = found_files(catalog.io, location)
-    made = table_from_files(environment, catalog, identifier, damaged, found)
-    return Answer(
-        Finding(Check.MISSING, damaged or location, "no metadata", "the metadata of the table"), _told(made, found)
-    )
-
-
-def _told(made: LoadedTable, found: FoundFiles) -> str:
-    parts = [
-        f"{made.metadata_location} is of a new table of {len(found.files)} files with {found.rows} rows",
-        "rows return that had been deleted or replaced",
-        "snapshots, branches, partitioning, keys, constraints and properties are lost",
-    ]
-    if found.left_out:
-        parts.append("left out: " + ", ".join(found.left_out))
-    return "; ".join(parts)

@@ -408,30 +408,6 @@ def manifests_of(lake: Lake, snapshot_id: int | None) -> list[Path]:
     return [local(one.path) for one in listed]
 
 
-def test_a_table_without_metadata_is_made_of_its_files_if_asked(tmp_path: Path) -> None:
-    lake = small(tmp_path)
-    folder = local(lake.load().metadata.location) / "metadata"
-    for file in folder.iterdir():
-        scramble(file) if file.suffix == ".json" else None
-    (done,) = fsck(lake, Repairing.DAMAGE)
-    assert "'files'" in done.repair
-    *_, done = fsck(lake, Repairing.FROM_FILES)
-    assert "rows return" in done.repair
-    # The row that was deleted, and the one that was replaced, are back.
-    assert [row[0] for row in lake.rows()] == [1, 1, 2, 3, 4, 5, 6, 7, 8]
-    assert fsck(lake) == []
-
-
-def test_a_table_whose_metadata_folder_is_gone(tmp_path: Path) -> None:
-    lake = small(tmp_path)
-    shutil.rmtree(local(lake.load().metadata.location) / "metadata")
-    with refused("TABLE_OR_VIEW_NOT_FOUND"):
-        fsck(lake, Repairing.DAMAGE)
-    fsck(lake, Repairing.FROM_FILES)
-    assert [row[0] for row in lake.rows()] == [1, 1, 2, 3, 4, 5, 6, 7, 8]
-    assert fsck(lake, data_files=True) == []
-
-
 def test_another_commit_while_a_table_is_repaired(tmp_path: Path) -> None:
     lake = small(tmp_path)
     edited(lake, FAULTS["a total"][0])
