@@ -39,6 +39,11 @@ def folder_values(relative_path: str) -> Mapping[str, str | None]:
     return values
 
 
+def is_null(text: str) -> bool:
+    """Whether a folder's name says null, as Hive writes it."""
+    return text == _NULL
+
+
 def stored_value(type_: Type, text: str | None) -> Any:
     """The stored value that `text` denotes in a folder name. Raises ValueError if it is not a value of `type_`."""
     if text is None or text == _NULL:

@@ -49,12 +49,13 @@ class ExistingFile:
 
 @dataclass(frozen=True, slots=True)
 class TableShape:
-    """What files are matched to, and the partition spec that they are added under."""
+    """What files are matched to, and the partition spec that they are added under; `is_own` as in `match`."""
 
     schema: Schema
     spec: PartitionSpec
     mapping: NameMapping
     metrics: MetricsConfig
+    is_own: bool = False
 
 
 def content_file(io: FileIO, file: ExistingFile, table: TableShape) -> ContentFile:
@@ -66,7 +67,7 @@ def content_file(io: FileIO, file: ExistingFile, table: TableShape) -> ContentFi
     head = file_head(io, file.location, file.file_format)
     if head.footer is not None:
         _require_readable_codec(head.footer)
-    leaves = match(head.schema, table.schema, table.mapping.fields, frozenset(told), head.instants)
+    leaves = match(head.schema, table.schema, table.mapping.fields, frozenset(told), head.instants, is_own=table.is_own)
     _require_not_null(table.schema, head, leaves, told)
     partition = tuple(_partition_value(field, table.schema, told, head, leaves) for field in table.spec.fields)
     added = ContentFile(

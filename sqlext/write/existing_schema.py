@@ -75,13 +75,17 @@ def match(
     mapping: Sequence[MappedField],
     told: frozenset[int] = frozenset(),
     instants: frozenset[int] = frozenset(),
+    *,
+    is_own: bool = False,
 ) -> tuple[MatchedLeaf, ...]:
     """The file's leaves that are columns of the table. Raises Misfit.
+
+    With `is_own` the file is one of the table's, whose ids mean the same under any name.
 
     `told` are the ids of columns whose values the file's path has, `instants` the positions of leaves of Parquet's
     type INT96, which Arrow shows as timestamps without zone.
     """
-    matching = _Matching(schema, has_field_ids(file), instants)
+    matching = _Matching(schema, has_field_ids(file), instants, is_own)
     matching.struct(list(file), schema.fields, mapping, repeated=False, inside_null=False, told=told)
     if not matching.leaves and not told:
         raise SchemaMismatch("it has none of the table's columns")
@@ -91,10 +95,11 @@ def match(
 class _Matching:
     """One depth-first walk over a file's columns, the order in which Parquet counts leaves."""
 
-    def __init__(self, schema: Schema, by_id: bool, instants: frozenset[int]) -> None:
+    def __init__(self, schema: Schema, by_id: bool, instants: frozenset[int], is_own: bool) -> None:
         self._schema = schema
         self._by_id = by_id
         self._instants = instants
+        self._is_own = is_own
         self._position = 0
         self.leaves: list[MatchedLeaf] = []
 
@@ -151,6 +156,9 @@ class _Matching:
         self, columns: Sequence[pa.Field], fields: Sequence[NestedField], mapping: Sequence[MappedField]
     ) -> Mapping[str, int]:
         """Field ids by column name. Raises Misfit for ids of another table, which may equal ids of this one."""
+        if self._is_own:
+            ids = {field.id for field in fields}
+            return {column.name: id for column in columns if (id := _field_id(column)) in ids and id is not None}
         known = {one.field_id: one.names for one in mapping}
         found = {}
         for column in columns:

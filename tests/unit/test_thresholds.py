@@ -27,7 +27,9 @@ NO_THRESHOLDS = {
     "other_tables._HEAD_BYTES",
     # of a repair
     "repair._MOST_TEXT",
-    "table_from_files._FORMAT_VERSION",
+    "remade_table._BEGINNING_BYTES",
+    "found_partitioning._LARGEST_PARAMETER",
+    "found_partitioning._MOST_TRIED",
     # waits, and tries of what a conflict ended
     "compaction._TRIES",
     "rerun._RERUNS_AT_ONCE",

@@ -8,7 +8,8 @@ from contextlib import suppress
 from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.command.doctor.answer import Answer
-from sqlext.command.doctor.table_from_files import FoundFiles, found_files, table_from_files, table_location
+from sqlext.command.doctor.found_files import FoundFiles, found_files
+from sqlext.command.doctor.table_from_files import table_from_files, table_location
 from sqlext.command.doctor.table_from_manifests import FOUND_BRANCH, FoundVersion, version_from_manifests
 from sqlext.command.environment import Environment
 from sqlext.scan.checks.finding import Check, Finding
@@ -74,9 +75,15 @@ def _of_manifests(made: LoadedTable, found: FoundVersion) -> str:
 def _of_files(made: LoadedTable, found: FoundFiles) -> str:
     parts = [
         f"{made.metadata_location} is of a new table of {len(found.files)} files with {found.rows} rows",
-        "rows return that had been deleted or replaced",
-        "snapshots, branches, partitioning, keys, constraints and properties are lost",
+        "rows return of files that had been replaced, and those that equality deletes had deleted",
+        "snapshots, row ids, branches, sort orders, constraints and properties are lost",
     ]
+    if found.positions:
+        parts.append(f"{sum(map(len, found.positions.values()))} rows are deleted by position")
+    if made.metadata.schema().identifier_field_ids:
+        parts.append("the key may be in several rows")
+    if found.untold:
+        parts.append("not told are the partition fields " + "; ".join(found.untold))
     if found.left_out:
         parts.append("left out: " + ", ".join(found.left_out))
     return "; ".join(parts)

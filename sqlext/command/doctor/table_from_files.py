@@ -1,108 +1,57 @@
-"""A table whose metadata is gone, made anew from its data files.
+"""A table whose metadata is gone, made anew from its data files and position deletes.
 
-Files do not say whether their rows are still live: those of deleted and replaced files return. So this is never done
-unless it is asked for.
+Files do not say whether their rows are still live: those of replaced files return, and those that equality deletes have
+deleted, which apply by sequence numbers that only manifests have. So this is never done unless it is asked for.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
-from dataclasses import dataclass
+import uuid
+from dataclasses import replace
 from typing import Any, cast
-
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.identifier import TableIdentifier
+from sqlext.command.change.row_level import delete_rows
+from sqlext.command.doctor.found_files import FoundFiles
 from sqlext.command.environment import Environment
-from sqlext.commit.actions.append import AppendFiles
-from sqlext.commit.actions.table_creation import CreateTable
+from sqlext.command.write_operation import begin_write
+from sqlext.commit.actions.table_creation import MakeFoundTable
 from sqlext.commit.loop.transaction import commit
-from sqlext.errors import NotFoundError, SqlextError
-from sqlext.spec.arrow_field_id import FIELD_ID_KEY
-from sqlext.spec.manifests.content_file import ContentFile
-from sqlext.spec.metadata.table_metadata import TableMetadata
-from sqlext.spec.name_mapping import NameMapping
-from sqlext.spec.partition_spec import UNPARTITIONED
-from sqlext.spec.schema import Schema
+from sqlext.spec.metadata.table_metadata import TableMetadata, new_table_metadata
 from sqlext.spec.sort_order import UNSORTED
-from sqlext.storage.file_io import FileIO, FileStatus
-from sqlext.storage.location import is_below, join
-from sqlext.write.existing_file import ExistingFile, TableShape, content_file
-from sqlext.write.existing_schema import SchemaMismatch
-from sqlext.write.metrics import MetricsConfig
-from sqlext.write.parquet_file import SCHEMA_KEY
-
-_PARQUET = ".parquet"
-# In the footers of delete files that Iceberg's library writes, and in the names of those of sqlext.
-_DELETE_TYPE, _DELETES = b"delete-type", "-deletes"
-_FILE_PATH_ID = b"2147483546"
-_FORMAT_VERSION = 2
-
-
-@dataclass(frozen=True, slots=True)
-class FoundFiles:
-    """The data files below a folder, the schema of the newest of them, and the files that are left out, by reason."""
-
-    schema: Schema
-    files: tuple[ContentFile, ...]
-    left_out: tuple[str, ...]
-
-    @property
-    def rows(self) -> int:
-        return sum(file.record_count for file in self.files)
-
-
-def found_files(io: FileIO, location: str) -> FoundFiles:
-    """The Parquet files below `location` that have rows of a table.
-
-    Raises NotFoundError NO_TABLE_AT_LOCATION unless one of them has the table's schema in its footer, as files have
-    that sqlext, or Iceberg's library, has written.
-    """
-    data: list[tuple[FileStatus, Schema | None]] = []
-    left_out: list[str] = []
-    for status in sorted(io.list(location), key=lambda one: (one.modified_ms, one.path)):
-        if not status.path.endswith(_PARQUET) or _is_hidden(status.path, location):
-            continue
-        try:
-            with io.open_input(status.path) as source, pq.ParquetFile(source) as file:
-                keys, columns = file.schema_arrow.metadata or {}, file.schema_arrow
-                keys = {**(file.metadata.metadata or {}), **keys}
-                if _has_deletes(status.path, keys, columns):
-                    left_out.append(f"{status.path} has deletes")
-                else:
-                    data.append((status, _schema(keys)))
-        except (pa.ArrowException, OSError, ValueError, KeyError) as error:
-            left_out.append(f"{status.path} cannot be read: {error}")
-    schemas = [schema for _, schema in data if schema is not None]
-    if not schemas:
-        reason = "no Parquet file in it has the schema of a table in its footer"
-        raise NotFoundError("NO_TABLE_AT_LOCATION", location=location, reason=reason)
-    schema = max(reversed(schemas), key=lambda one: one.schema_id)
-    files = list(_matched(io, schema, [status for status, _ in data], left_out))
-    return FoundFiles(schema, tuple(files), tuple(left_out))
 
 
 def table_from_files(
     environment: Environment, catalog: Catalog, identifier: TableIdentifier, damaged: str | None, found: FoundFiles
 ) -> LoadedTable:
-    """Makes an unpartitioned table of the files where the table was, whose metadata file `damaged` cannot be read, or
-    which the catalog does not know any more. Raises as `commit` and `Catalog.replace_damaged`."""
-    action = CreateTable(
-        schema=found.schema,
-        spec=UNPARTITIONED,
-        sort_order=UNSORTED,
-        properties={},
-        format_version=_FORMAT_VERSION,
-        location=table_location(catalog, identifier, damaged),
-        initial=AppendFiles(found.files, owned=False),
-    )
+    """Makes a table of the files where the table was, whose metadata file `damaged` cannot be read, or which the
+    catalog does not know any more. Raises StorageError, and as `commit` and `Catalog.replace_damaged`."""
+    start = _empty_table(environment, table_location(catalog, identifier, damaged), found)
+    operation = begin_write(start, catalog.io, str(identifier), environment.rng)
+    partitions = {file.file_path: (file.spec_id, file.partition) for file in found.files}
     to = catalog if damaged is None else cast(Catalog, _InPlaceOf(catalog, damaged))
+    with operation.cleaned_on_failure():
+        deletes = delete_rows(operation, found.positions, partitions)
+        action = MakeFoundTable(start, found.files, tuple(deletes.files), deletes.rows)
     return commit(
         to, identifier, action, base=None, clock=environment.clock, rng=environment.rng, sleep=environment.sleep
     ).table
+
+
+def _empty_table(environment: Environment, location: str, found: FoundFiles) -> TableMetadata:
+    """The table before its first snapshot, with all of its specs."""
+    spec, identity = found.specs[-1], str(uuid.UUID(int=environment.rng.getrandbits(128), version=4))
+    empty = new_table_metadata(
+        found.schema, spec, UNSORTED, location, found.properties, found.format_version, identity, environment.clock()
+    )
+    return replace(
+        empty,
+        partition_specs=found.specs,
+        last_partition_id=max(one.last_assigned_field_id for one in found.specs),
+        # Rows that have ids keep them, so others must get new ones.
+        next_row_id=None if empty.next_row_id is None else found.next_row_id,
+    )
 
 
 def table_location(catalog: Catalog, identifier: TableIdentifier, damaged: str | None) -> str:
@@ -124,30 +73,3 @@ class _InPlaceOf:
 
     def commit(self, identifier: TableIdentifier, base: LoadedTable | None, updated: TableMetadata) -> LoadedTable:
         return self._catalog.replace_damaged(identifier, self._damaged, updated)
-
-
-def _matched(io: FileIO, schema: Schema, files: list[FileStatus], left_out: list[str]) -> Iterator[ContentFile]:
-    shape = TableShape(schema, UNPARTITIONED, NameMapping.of_schema(schema), MetricsConfig.from_properties({}))
-    for status in files:
-        try:
-            yield content_file(io, ExistingFile(status.path, status.size, "PARQUET", {}), shape)
-        except (SchemaMismatch, SqlextError) as error:
-            left_out.append(f"{status.path}: {error}")
-
-
-def _schema(keys: dict[bytes, bytes]) -> Schema | None:
-    text = keys.get(SCHEMA_KEY.encode("ascii"))
-    return None if text is None else Schema.from_json(json.loads(text))
-
-
-def _has_deletes(path: str, keys: dict[bytes, bytes], columns: pa.Schema) -> bool:
-    ids = {(field.metadata or {}).get(FIELD_ID_KEY) for field in columns}
-    return _DELETE_TYPE in keys or _FILE_PATH_ID in ids or _DELETES in path.rpartition("/")[2]
-
-
-def _is_hidden(path: str, location: str) -> bool:
-    """Whether it is in a folder of metadata, or in one whose name says that it holds no rows of the table."""
-    if is_below(join(location, "metadata"), path):
-        return True
-    parts = path[len(location) :].strip("/").split("/")
-    return any(part.startswith(".") or (part.startswith("_") and "=" not in part) for part in parts)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlext.commit.action import CommitContext, StagedChange
 from sqlext.commit.actions.append import AppendFiles
 from sqlext.commit.actions.order_change import numbered_order
 from sqlext.commit.actions.schema_change import numbered_schema
-from sqlext.commit.snapshot.snapshot_production import SnapshotProduction
+from sqlext.commit.snapshot.deletion_vectors import DeletedRows
+from sqlext.commit.snapshot.snapshot_production import FileChange, SnapshotProduction
 from sqlext.errors import UnsupportedError
 from sqlext.properties import kept_by_replace
 from sqlext.spec.manifests.content_file import ContentFile
@@ -90,6 +91,62 @@ class TableCreation:
     def abandon(self) -> None:
         if self._content is not None:
             self._content.abandon()
+
+
+@dataclass(frozen=True, slots=True)
+class MakeFoundTable:
+    """Creates the table `start`, which has no snapshot but all partition specs of the files, with a snapshot of the
+    data files without the rows deleted by `delete_files` or `deleted_rows`. Data files stay if it fails.
+
+    Raises AlreadyExistsError if the table exists.
+    """
+
+    start: TableMetadata
+    data_files: Sequence[ContentFile]
+    delete_files: Sequence[ContentFile] = ()
+    deleted_rows: Mapping[str, DeletedRows] = field(default_factory=dict)
+
+    def begin(self, context: CommitContext) -> FoundTableCreation:
+        return FoundTableCreation(self, context)
+
+
+class FoundTableCreation:
+    """Staging of `MakeFoundTable`."""
+
+    def __init__(self, action: MakeFoundTable, context: CommitContext) -> None:
+        self._action = action
+        self._context = context
+        self._content = SnapshotProduction(_FoundFiles(action), context, makes_table=True)
+
+    def stage(self, base: TableMetadata | None) -> StagedChange:
+        if base is not None:
+            raise ValueError("a table is made where there is none")
+        return replace(self._content.stage(self._action.start), requirements=(AssertCreate(),))
+
+    def finish(self, landed: Snapshot | None) -> None:
+        self._content.finish(landed)
+
+    def abandon(self) -> None:
+        self._content.abandon()
+        for file in self._action.delete_files:
+            self._context.io.delete(file.file_path)
+
+
+@dataclass(frozen=True, slots=True)
+class _FoundFiles:
+    action: MakeFoundTable
+
+    def change(self) -> FileChange:
+        action = self.action
+        return FileChange(
+            "overwrite" if action.delete_files or action.deleted_rows else "append",
+            (*action.data_files, *action.delete_files),
+            deleted_rows=action.deleted_rows,
+            owns_added=False,
+        )
+
+    def validate(self, context: CommitContext, base: TableMetadata) -> None:
+        """Nothing to validate."""
 
 
 @dataclass(frozen=True, slots=True)

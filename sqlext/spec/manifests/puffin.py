@@ -96,16 +96,41 @@ def encode_puffin(blobs: Sequence[NewBlob], *, created_by: str) -> PuffinFile:
 def with_properties(data: bytes, change: Callable[[dict[str, str]], dict[str, str]]) -> bytes:
     """A Puffin file whose blobs have changed properties, and are where they were. Raises ValueError or KeyError for a
     damaged file, and one with a compressed footer."""
+    start, footer = _footer(data)
+    for blob in footer["blobs"]:
+        blob["properties"] = change(blob.get("properties") or {})
+    return _with_footer(data[:start], footer)
+
+
+def decode_blobs(data: bytes) -> list[BlobMetadata]:
+    """The metadata of a Puffin file's blobs. Raises as `with_properties`."""
+    return [
+        BlobMetadata(
+            blob["type"],
+            blob["offset"],
+            blob["length"],
+            tuple(blob["fields"]),
+            blob["snapshot-id"],
+            blob["sequence-number"],
+            blob.get("compression-codec"),
+            blob.get("properties") or {},
+        )
+        for blob in _footer(data)[1]["blobs"]
+    ]
+
+
+def _footer(data: bytes) -> tuple[int, dict[str, Any]]:
+    """Where the footer begins, and its JSON."""
+    if len(data) < _FOOTER_END.size:
+        raise ValueError("it does not end like a Puffin file")
     size, flags, magic = _FOOTER_END.unpack(data[-_FOOTER_END.size :])
     start = len(data) - _FOOTER_END.size - size - len(MAGIC)
     if magic != MAGIC or start < len(MAGIC) or data[start : start + len(MAGIC)] != MAGIC:
         raise ValueError("it does not end like a Puffin file")
     if any(flags):
         raise ValueError("its footer is compressed")
-    footer = json.loads(data[start + len(MAGIC) : -_FOOTER_END.size])
-    for blob in footer["blobs"]:
-        blob["properties"] = change(blob.get("properties") or {})
-    return _with_footer(data[:start], footer)
+    footer: dict[str, Any] = json.loads(data[start + len(MAGIC) : -_FOOTER_END.size])
+    return start, footer
 
 
 def _with_footer(blobs: bytes, footer: Mapping[str, Any]) -> bytes:

@@ -25,12 +25,13 @@ from sqlext.commit.actions.recorded_action import RecordedAction
 from sqlext.commit.actions.row_delta import RowDelta
 from sqlext.commit.actions.schema_change import WriteWithSchema
 from sqlext.commit.actions.stream_progress import AdvanceStream, StreamProgress
-from sqlext.commit.actions.table_creation import CreateTable, ReplaceTable
+from sqlext.commit.actions.table_creation import CreateTable, MakeFoundTable, ReplaceTable
 from sqlext.commit.actions.undo_commit import UndoOnce
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.manifests.row_origins import RowOrigins
 from sqlext.spec.metadata.idempotent_batch import Batch, BatchRun
+from sqlext.spec.metadata.table_metadata import new_table_metadata
 from sqlext.spec.sort_order import UNSORTED
 
 OTHER = "file:///elsewhere/1.parquet"
@@ -58,6 +59,9 @@ OF_FILES: dict[type, Callable[[Sequence[ContentFile], int], Action]] = {
 }
 NOT_THEIRS: dict[type, Callable[[Sequence[ContentFile], int], Action]] = {
     AddFiles: lambda files, head: AddFiles(files, 0, ""),
+    MakeFoundTable: lambda files, head: MakeFoundTable(
+        new_table_metadata(SCHEMA, UNPARTITIONED, UNSORTED, "", {}, 2, "", 0), files
+    ),
     AppendFiles: lambda files, head: AppendFiles(files, owned=False),
 }
 
