@@ -394,6 +394,25 @@ class CatalogContract:
         assert not catalog.views.drop_view(VIEW)
         assert not catalog.views.view_exists(VIEW)
 
+    def test_an_earlier_version_takes_the_place_of_a_view_that_cannot_be_read(self, catalog: Catalog) -> None:
+        create(catalog)
+        first = catalog.views.commit_view(VIEW, None, view_at(catalog))
+        view = catalog.views.commit_view(VIEW, first, first.metadata.with_version(version("q2"), LONGS))
+        if not self.writes_metadata_files:
+            with refused(UnsupportedError):
+                catalog.views.replace_damaged(VIEW, view.metadata_location, first.metadata)
+            return
+        catalog.io.replace(view.metadata_location, b'{"view-uuid":')
+        with refused(CorruptionError):
+            catalog.views.load_view(VIEW)
+        with refused(CommitConflict):
+            catalog.views.replace_damaged(VIEW, first.metadata_location, first.metadata)
+        made = catalog.views.replace_damaged(VIEW, view.metadata_location, first.metadata)
+        assert catalog.views.load_view(VIEW) == made
+        assert made.metadata == first.metadata
+        again = catalog.views.commit_view(VIEW, made, made.metadata.with_version(version("q3"), LONGS))
+        assert catalog.views.load_view(VIEW).metadata == again.metadata
+
     def test_tables_and_views_share_their_names(self, catalog: Catalog) -> None:
         create(catalog)
         made = catalog.views.commit_view(VIEW, None, view_at(catalog))

@@ -16,6 +16,7 @@ from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.metadata_pointer import metadata_number, versions_kept
 from sqlext.command.doctor.examination import Examination
 from sqlext.command.doctor.rebuilt_list import rebuilt_list
+from sqlext.command.doctor.table_from_manifests import with_later_snapshots
 from sqlext.command.environment import Environment
 from sqlext.commit.action import Destination
 from sqlext.commit.actions.snapshot_repair import RepairSnapshot
@@ -43,6 +44,7 @@ _MENDING: Mapping[str, Callable[[bytes], bytes | None]] = {
     ".metadata.json": metadata_checksum.without_flipped_bit,
     ".metadata.json.gz": metadata_checksum.without_flipped_bit,
 }
+_CURRENT = re.compile(rb'"current-snapshot-id"\s*:\s*([0-9]{1,19})\b')
 _LOGGED = re.compile(rb'"metadata-file"\s*:\s*"([^"\\]+)"')
 # Of the text of a damaged metadata file, from which the log is read as far as it goes.
 _MOST_TEXT = 64 * 1024 * 1024
@@ -92,9 +94,10 @@ def restore_metadata(
         version = _version(catalog, identifier, location)
         if version is None:
             continue
-        now_ms = max(environment.clock(), version.metadata.last_updated_ms)
+        found = with_later_snapshots(catalog.io, version.metadata, _current_snapshot_id(catalog.io, damaged))
+        now_ms = max(environment.clock(), found.last_updated_ms)
         restored = with_metadata_log(
-            replace(version.metadata, last_updated_ms=now_ms),
+            replace(found, last_updated_ms=now_ms),
             location,
             version.metadata.last_updated_ms,
             versions_kept(version.metadata),
@@ -102,10 +105,32 @@ def restore_metadata(
         made = catalog.replace_damaged(identifier, damaged, restored)
         return Repair(
             damaged,
-            f"{location} is the current version again, as {made.metadata_location}; the commits after it are lost,"
-            f" {_lost_commits(catalog.io, damaged, version.metadata)}",
+            f"{location} is the current version again, as {made.metadata_location};"
+            f" {_told_later(found, version.metadata) or _lost_commits(catalog.io, damaged, found)}",
         )
     return None
+
+
+def _current_snapshot_id(io: FileIO, damaged: str) -> int | None:
+    """Of main, as far as the damaged file has it."""
+    with suppress(FileNotFoundError):
+        found = _CURRENT.search(metadata_beginning(io.read(damaged), _MOST_TEXT))
+        return None if found is None else int(found[1])
+    return None
+
+
+def _told_later(found: TableMetadata, version: TableMetadata) -> str:
+    """Which snapshots manifest lists tell of commits after a version."""
+    later = found.snapshots_not_in(version)
+    if not later:
+        return ""
+    parts = [f"manifest lists tell of {len(later)} snapshots after it"]
+    if found.current_snapshot_id != version.current_snapshot_id:
+        parts.append(f"main is at {found.current_snapshot_id}, as the damaged file has it")
+    branches = sorted(found.refs.keys() - version.refs.keys())
+    if branches:
+        parts.append(f"CALL fast_forward takes what is in {', '.join(branches)}, if it was committed")
+    return "; ".join(parts) + "; what else the commits changed is lost"
 
 
 def _earlier(io: FileIO, damaged: str) -> Sequence[str]:
@@ -134,11 +159,12 @@ def _version(catalog: Catalog, identifier: TableIdentifier, location: str) -> Lo
 
 
 def _lost_commits(io: FileIO, damaged: str, restored: TableMetadata) -> str:
-    """The snapshots that the damaged file has and the restored version lacks, as far as it can be read."""
+    """What is lost, with the snapshots that the damaged file has, as far as it can be read."""
     with suppress(SqlextError, FileNotFoundError):
         lost = decode_table_metadata(io.read(damaged), damaged).snapshots_not_in(restored)
-        return "with " + ", ".join(f"snapshot {one.snapshot_id}" for one in lost) if lost else "which made no snapshot"
-    return "if there were any"
+        told = "with " + ", ".join(f"snapshot {one.snapshot_id}" for one in lost) if lost else "which made no snapshot"
+        return f"the commits after it are lost, {told}"
+    return "the commits after it are lost, if there were any"
 
 
 # branches

@@ -31,7 +31,7 @@ from sqlext.spec.sort_order import UNSORTED
 from sqlext.spec.stored_bytes.checksum import ChecksumState
 from sqlext.storage.file_io import FileIO, FileStatus
 from sqlext.storage.in_threads import in_threads
-from sqlext.storage.location import join
+from sqlext.storage.location import join, metadata_location
 from sqlext.write.existing_file import file_head
 from sqlext.write.existing_schema import has_field_ids
 
@@ -120,6 +120,56 @@ def version_from_manifests(
         ),
         tuple(left_out),
     )
+
+
+def with_later_snapshots(io: FileIO, metadata: TableMetadata, current_id: int | None) -> TableMetadata:
+    """A version of a table with the snapshots that manifest lists tell of commits after it, as far as they have its
+    schemas and specs. Main goes to the snapshot `current_id`, if it is one of them; other heads get branches. Raises
+    StorageError."""
+    lists = [
+        one for one in _lists(io, metadata_location(metadata)) if one.sequence_number > metadata.last_sequence_number
+    ]
+    manifests = _read_manifests(io, {manifest.path: manifest for one in lists for manifest in one.manifests})
+    known = {one.snapshot_id for one in metadata.snapshots}
+    later: list[_List] = []
+    for one in sorted(lists, key=_age):
+        follows = one.parent_id in known if one.parent_id is not None else not known
+        if follows and all(_is_of(metadata, manifests.get(manifest.path)) for manifest in one.manifests):
+            known.add(one.snapshot_id)
+            later.append(one)
+    if not later:
+        return metadata
+    main = next((one for one in later if one.snapshot_id == current_id), None)
+    others = [one for one in _heads(later) if one != main]
+    refs = {f"{FOUND_BRANCH}{one.snapshot_id}": SnapshotReference(one.snapshot_id) for one in others}
+    made = replace(
+        metadata,
+        last_sequence_number=max(one.sequence_number for one in later),
+        last_updated_ms=max(metadata.last_updated_ms, *(one.written_ms for one in later)),
+        snapshots=(*metadata.snapshots, *(_snapshot(one, manifests, metadata.current_schema_id) for one in later)),
+        refs={**metadata.refs, **refs},
+        next_row_id=None if metadata.next_row_id is None else max(metadata.next_row_id, *map(_end_of_row_ids, later)),
+    )
+    if main is None:
+        return made
+    before = metadata.refs.get(MAIN_BRANCH)
+    head = SnapshotReference(main.snapshot_id) if before is None else replace(before, snapshot_id=main.snapshot_id)
+    return replace(
+        made,
+        refs={**made.refs, MAIN_BRANCH: head},
+        current_snapshot_id=main.snapshot_id,
+        snapshot_log=(*metadata.snapshot_log, SnapshotLogEntry(made.last_updated_ms, main.snapshot_id)),
+    )
+
+
+def _is_of(metadata: TableMetadata, manifest: _Manifest | None) -> bool:
+    """Whether the version has the manifest's schema and spec."""
+    if manifest is None:
+        return False
+    schema = metadata.schemas_by_id().get(manifest.schema.schema_id)
+    spec = metadata.specs_by_id().get(manifest.spec.spec_id)
+    has_schema = schema is not None and schema.same_columns(manifest.schema)
+    return has_schema and spec is not None and spec.same_fields(manifest.spec)
 
 
 def _lists(io: FileIO, folder: str) -> list[_List]:

@@ -20,11 +20,14 @@ from sqlext.commit.action import Destination
 from sqlext.commit.actions.append import AppendFiles
 from sqlext.commit.actions.manifest_rewrite import RewriteManifests
 from sqlext.commit.actions.reference_change import CreateReference
+from sqlext.commit.actions.schema_change import ChangeSchema
 from sqlext.scan.checks.finding import Check, Severity
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.spec.manifests.manifest import FieldSummary, ManifestFile, encode_manifest_list
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata, decode_table_metadata, encode_table_metadata
+from sqlext.spec.schema_change import AddColumn
+from sqlext.spec.types import StringType
 from sqlext.storage.file_io import LocalFileIO
 from sqlext.storage.location import to_local_path
 from unit.command.lake import Lake, refused
@@ -175,34 +178,68 @@ WAYS = [lose, scramble, cut, empty]
 def test_a_lost_metadata_file_is_replaced_by_the_one_before(
     tmp_path: Path, way: Callable[[Path], None], codec: str
 ) -> None:
-    lake = small(tmp_path, codec=codec)
+    """The manifest list of the lost commit tells its snapshot; that it was main's, what is left of the file."""
+    lake = small(tmp_path, 3, codec)
     rows, file = lake.rows(), local(lake.load().metadata_location)
     lake.append(id=[9], s=["y"])
+    after, lost = lake.rows(), head(lake)
+    text_is_left = way == cut or (way, codec) == (scramble, "none")
     way(local(lake.load().metadata_location))
     (found,) = fsck(lake)
     assert found.finding.check in (Check.UNREADABLE, Check.MISSING)
     (done,) = fsck(lake, Repairing.DAMAGE)
     assert file.name in done.repair
-    assert "lost" in done.repair
-    assert lake.rows() == rows
+    assert "what else the commits changed is lost" in done.repair
     assert wrong(fsck(lake)) == []
+    assert lake.rows() == (after if text_is_left else rows)
+    if not text_is_left:
+        branch = lake.load().metadata.refs[f"found-{lost.snapshot_id}"]
+        assert branch.snapshot_id == lost.snapshot_id
+    told = lake.load().metadata.snapshot(lost.snapshot_id)
+    assert (told.first_row_id, told.added_rows) == (lost.first_row_id, lost.added_rows)
     lake.append(id=[10], s=["x"])
-    assert len(lake.rows()) == len(rows) + 1
+    assert len(lake.rows()) == len(after if text_is_left else rows) + 1
     assert fsck(lake) == []
 
 
 def test_metadata_that_can_be_read_but_is_not_what_was_written(tmp_path: Path) -> None:
     lake = small(tmp_path)
-    rows = lake.rows()
     lake.append(id=[9], s=["y"])
-    file = local(lake.load().metadata_location)
+    rows, file = lake.rows(), local(lake.load().metadata_location)
     lost = head(lake).snapshot_id
 
     file.write_bytes(file.read_bytes().replace(b'"total-records":"', b'"total-recorsd":"', 1))
     assert wrong(fsck(lake)) == ["checksum"]
     done = fsck(lake, Repairing.DAMAGE)
-    assert f"snapshot {lost}" in done[0].repair
+    assert f"main is at {lost}, as the damaged file has it" in done[0].repair
     assert lake.rows() == rows
+
+
+def test_what_no_manifest_list_tells_of_lost_commits_is_named(tmp_path: Path) -> None:
+    lake = small(tmp_path)
+    rows = lake.rows()
+    lake.append(id=[9], s=["y"])
+    lost, file = head(lake), local(lake.load().metadata_location)
+    lose(local(lost.manifest_list))
+    file.write_bytes(file.read_bytes().replace(b'"total-records":"', b'"total-recorsd":"', 1))
+    (done, *_) = fsck(lake, Repairing.DAMAGE)
+    assert f"the commits after it are lost, with snapshot {lost.snapshot_id}" in done.repair
+    assert lake.rows() == rows
+    assert wrong(fsck(lake)) == []
+
+
+def test_a_snapshot_of_a_schema_that_is_lost_is_not_taken_over(tmp_path: Path) -> None:
+    lake = small(tmp_path)
+    rows = lake.rows()
+    changed = lake.commit(ChangeSchema((AddColumn(("c",), StringType()),), False))
+    lake.append(id=[9], s=["y"], c=["z"])
+    for location in (changed.metadata_location, lake.load().metadata_location):
+        cut(local(location))
+    (done,) = fsck(lake, Repairing.DAMAGE)
+    assert "the commits after it are lost" in done.repair
+    assert lake.rows() == rows
+    assert lake.load().metadata.refs.keys() == {"main"}
+    assert wrong(fsck(lake)) == []
 
 
 @pytest.mark.parametrize("way", WAYS)
