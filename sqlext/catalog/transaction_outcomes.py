@@ -17,10 +17,16 @@ from sqlext.catalog.catalog import LoadedTable
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.metadata_file import version_number
 from sqlext.catalog.transaction_mark import mark_of
+from sqlext.errors import CorruptionError
+from sqlext.spec.metadata import metadata_checksum
+from sqlext.spec.metadata.metadata_checksum import closing
+from sqlext.spec.stored_bytes.checksum import differs_in_one_bit
 from sqlext.storage.file_io import FileIO
 from sqlext.storage.location import join
 
 COMMITTED, ABORTED = b"committed", b"aborted"
+OUTCOME = "outcome of a transaction"
+"""The kind of these files in errors."""
 # Minimum age of the version after a marked one, before the outcome is deleted: transactions read versions of this age.
 _KEPT_MS = 3_600_000
 # One in this many commits examines this many outcomes, which is more than are added between.
@@ -57,7 +63,8 @@ class _Committed:
             }
             for one in self.tables
         ]
-        return COMMITTED + b"\n" + json.dumps({"committed-ms": self.at_ms, "tables": tables}).encode("utf-8")
+        text = COMMITTED + b"\n" + json.dumps({"committed-ms": self.at_ms, "tables": tables}).encode("utf-8")
+        return (begun := text.removesuffix(b"}")) + closing([begun])
 
     @staticmethod
     def decode(data: bytes) -> _Committed | None:
@@ -97,13 +104,15 @@ class Outcomes:
         location = self.location(transaction)
         with suppress(FileExistsError):
             self._io.create(location, wanted)
-            return _outcome(wanted)
-        return _outcome(self._io.read(location))
+            return _outcome(wanted, location)
+        return _outcome(self._io.read(location), location)
 
     def of(self, transaction: uuid.UUID) -> bytes | None:
-        """None for an open transaction, or a deleted file: then no newest metadata file has its mark."""
+        """None for an open transaction, or a deleted file: then no newest metadata file has its mark. Raises
+        CorruptionError for a file that says neither, which is not to be taken for an abort."""
+        location = self.location(transaction)
         try:
-            return _outcome(self._io.read(self.location(transaction)))
+            return _outcome(self._io.read(location), location)
         except FileNotFoundError:
             return None
 
@@ -143,8 +152,18 @@ class Outcomes:
         return join(self._folder, str(transaction))
 
 
-def _outcome(data: bytes) -> bytes:
-    return data.partition(b"\n")[0]
+def outcome_without_flipped_bit(data: bytes) -> bytes | None:
+    """An outcome file as it was before one bit of it changed; None if that is not what happened."""
+    return ABORTED if differs_in_one_bit(data, ABORTED) else metadata_checksum.without_flipped_bit(data)
+
+
+def _outcome(data: bytes, location: str) -> bytes:
+    outcome = data.partition(b"\n")[0]
+    if outcome not in (COMMITTED, ABORTED):
+        raise CorruptionError(
+            "CORRUPT_FILE", path=location, kind=OUTCOME, reason="it says neither committed nor aborted"
+        )
+    return outcome
 
 
 def _is_left(newest: LoadedTable | None, marked: MarkedTable, transaction: uuid.UUID, before_ms: int) -> bool:

@@ -19,7 +19,7 @@ from sqlext.catalog.metadata_file import MetadataFolder, MetadataVersion, versio
 from sqlext.catalog.metadata_pointer import deletes_old_metadata, versions_kept
 from sqlext.catalog.reachable_files import snapshot_files
 from sqlext.catalog.transaction_mark import Mark, is_overdue, mark_of, unmarked
-from sqlext.catalog.transaction_outcomes import ABORTED, COMMITTED, Outcomes
+from sqlext.catalog.transaction_outcomes import ABORTED, COMMITTED, OUTCOME, Outcomes
 from sqlext.catalog.warehouse_transaction import WarehouseTransaction
 from sqlext.errors import (
     CommitConflict,
@@ -187,7 +187,7 @@ class WarehouseCommits:
         seen, mark = self.as_seen(table), mark_of(table)
         if seen is None and mark is not None:
             path = self._outcomes.location(mark.transaction)
-            raise NotFoundError("FILE_NOT_FOUND", path=path, kind="outcome of a transaction")
+            raise NotFoundError("FILE_NOT_FOUND", path=path, kind=OUTCOME)
         return seen or table
 
     def _before(self, table: LoadedTable, mark: Mark) -> LoadedTable:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
+from functools import partial
 
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.command.doctor.answer import Answer, Repairing
 from sqlext.command.doctor.changelog_repair import remove_damaged_changelogs
 from sqlext.command.doctor.examination import Examination, examine
 from sqlext.command.doctor.remade_table import remade_table
-from sqlext.command.doctor.repair import Repair, repair_branches, restore_metadata, turn_back_bits
+from sqlext.command.doctor.repair import Repair, repair_branches, restore_metadata, turn_back_bits, turn_back_outcome
 from sqlext.command.doctor.view_consultation import consult_view, restore_view
 from sqlext.command.environment import Environment
 from sqlext.errors import AnalysisError, NotFoundError, UnsupportedError
@@ -49,8 +50,11 @@ def consult(
             raise
         return [remade_table(environment, catalog, identifier, None)]
     if repairing not in _REPAIRS or not found.findings:
-        return [Answer(one, _way_out(one, found)) for one in found.findings]
+        way_out = _ways_out(found)
+        return [Answer(one, way_out(one)) for one in found.findings]
     first, repairs = found, list[Repair]()
+    if found.outcome is not None:
+        return _answers(first, [turn_back_outcome(catalog, found.outcome)])
     bits = list(turn_back_bits(catalog, found))
     if bits:
         repairs += bits
@@ -88,13 +92,13 @@ def _answers(found: Examination, repairs: Iterable[Repair]) -> list[Answer]:
     """Each finding with the repair of its object, or else of the branch whose head has it."""
     by_path = {one.path: one.done for one in repairs if one.snapshot_id is None}
     by_snapshot = {one.snapshot_id: one.done for one in repairs if one.snapshot_id is not None}
-    answers, told = [], set[int | None]()
+    answers, told, way_out = [], set[int | None](), _ways_out(found)
     for finding in found.findings:
         done = by_path.get(finding.path)
         if done is None and finding.snapshot_id in by_snapshot:
             done = by_snapshot[finding.snapshot_id]
             told.add(finding.snapshot_id)
-        answers.append(Answer(finding, done or _way_out(finding, found)))
+        answers.append(Answer(finding, done or way_out(finding)))
     # What only the metadata file before the repair could not say.
     for id, done in by_snapshot.items():
         if id not in told:
@@ -102,16 +106,21 @@ def _answers(found: Examination, repairs: Iterable[Repair]) -> list[Answer]:
     return answers
 
 
-def _way_out(finding: Finding, found: Examination) -> str:
+def _ways_out(found: Examination) -> Callable[[Finding], str]:
+    """A function that tells what mends a finding."""
     refs = {} if found.table is None else found.table.metadata.refs
-    heads = {one.snapshot_id for one in refs.values() if one.type == "branch"}
+    heads = frozenset(one.snapshot_id for one in refs.values() if one.type == "branch")
+    return partial(_way_out, found.damaged, heads, frozenset(found.changelogs.findings))
+
+
+def _way_out(damaged: str | None, heads: Collection[int], of_changelogs: Collection[Finding], finding: Finding) -> str:
     if finding.check == Check.POINTER:
         return "none needed: the next commit sets it"
     if finding.way_out:
         return finding.way_out
-    if finding in found.changelogs.findings:
+    if finding in of_changelogs:
         return "repair => true" if finding.severity == Severity.ERROR else "none needed: its changes are computed"
-    if finding.path == found.damaged or finding.snapshot_id in heads:
+    if finding.path == damaged or finding.snapshot_id in heads:
         return "repair => true"
     if finding.snapshot_id is not None:
         return f"repair => true if one bit has changed, else {_RESTORE} or expire the snapshot"

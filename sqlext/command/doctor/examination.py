@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.metadata_file import HINT_NAME, version_number
+from sqlext.catalog.transaction_outcomes import OUTCOME
 from sqlext.command.doctor.data_file_checks import data_file_findings
 from sqlext.command.doctor.stream_state_checks import stream_state_findings
 from sqlext.errors import AnalysisError, CorruptionError, NotFoundError, UnsupportedError
@@ -27,13 +28,15 @@ _NOT_READ = TableCheck(())
 @dataclass(frozen=True, slots=True)
 class Examination:
     """What is wrong with a table. `table` is None if its current metadata file `damaged` cannot be read; both are given
-    for a file that can be read and has other bytes than were written."""
+    for a file that can be read and has other bytes than were written. `outcome` is a file that does not say whether the
+    transaction of the current metadata file is committed."""
 
     findings: tuple[Finding, ...]
     table: LoadedTable | None
     damaged: str | None = None
     check: TableCheck = _NOT_READ
     changelogs: TableCheck = _NOT_READ
+    outcome: str | None = None
 
 
 def examine(
@@ -53,6 +56,9 @@ def examine(
         path = str(error.parameters["path"])
         check = Check.UNREADABLE if isinstance(error, CorruptionError) else Check.MISSING
         found = str(error.parameters.get("reason", "no file"))
+        if error.parameters.get("kind") == OUTCOME:
+            expected = "whether the current metadata of the table is committed"
+            return Examination((Finding(check, path, found, expected),), None, outcome=path)
         return Examination((Finding(check, path, found, "the current metadata of the table"),), None, path)
     findings = list(_of_current_file(catalog.io, table))
     damaged = table.metadata_location if findings else None

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.metadata_pointer import metadata_number, versions_kept
+from sqlext.catalog.transaction_outcomes import outcome_without_flipped_bit
 from sqlext.command.doctor.examination import Examination
 from sqlext.command.doctor.rebuilt_list import rebuilt_list
 from sqlext.command.doctor.table_from_manifests import with_later_snapshots
@@ -46,6 +47,7 @@ _MENDING: Mapping[str, Callable[[bytes], bytes | None]] = {
 }
 _CURRENT = re.compile(rb'"current-snapshot-id"\s*:\s*([0-9]{1,19})\b')
 _LOGGED = re.compile(rb'"metadata-file"\s*:\s*"([^"\\]+)"')
+_TURNED_BACK = "one bit had changed, and is as it was written; nothing is lost"
 # Of the text of a damaged metadata file, from which the log is read as far as it goes.
 _MOST_TEXT = 64 * 1024 * 1024
 
@@ -77,7 +79,17 @@ def turn_back_bits(catalog: Catalog, examination: Examination) -> Iterator[Repai
             mended = mend(catalog.io.read(path))
             if mended is not None:
                 catalog.io.replace(path, mended)
-                yield Repair(path, "one bit had changed, and is as it was written; nothing is lost")
+                yield Repair(path, _TURNED_BACK)
+
+
+def turn_back_outcome(catalog: Catalog, outcome: str) -> Repair:
+    """Writes the outcome of a transaction anew, if one bit of it has changed. Raises StorageError."""
+    with suppress(FileNotFoundError):
+        mended = outcome_without_flipped_bit(catalog.io.read(outcome))
+        if mended is not None:
+            catalog.io.replace(outcome, mended)
+            return Repair(outcome, _TURNED_BACK)
+    return Repair(outcome, "not done: restore it from a backup, or write `committed` or `aborted` into it")
 
 
 # metadata files
