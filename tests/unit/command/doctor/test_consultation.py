@@ -119,13 +119,13 @@ def test_a_damaged_hint_is_found(tmp_path: Path, bit: int) -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("codec", ["none", "gzip"])
-@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize(("version", "codec"), [(2, "none"), (3, "none"), (3, "gzip")])
 def test_each_bit_of_each_metadata_object(tmp_path: Path, version: int, codec: str) -> None:
     """What `fsck` finds, by the same calls; only without threads, which take longer than such a table."""
     lake = small(tmp_path, version, codec)
     before = examine(lake.catalog, T, each=map).findings
-    for file in metadata_objects(lake):
+    # Compressed or not, all but the metadata files are the same.
+    for file in (one for one in metadata_objects(lake) if codec == "none" or ".gz." in one.name):
         data = file.read_bytes()
         for bit in range(8 * len(data)):
             flip(file, bit)
