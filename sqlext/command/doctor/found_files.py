@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 import pyarrow as pa
@@ -11,6 +11,7 @@ import pyarrow.parquet as pq
 from pyroaring import BitMap64
 
 from sqlext.command.doctor.found_partitioning import FoundFile, FoundPartitioning, folders_of, found_partitioning
+from sqlext.command.doctor.found_schema import found_schema, match_own
 from sqlext.errors import CorruptionError, NotFoundError, SqlextError, StorageError, UnsupportedError
 from sqlext.scan.deletes.position_delete import FILE_PATH_ID, POS_ID, read_position_deletes
 from sqlext.spec.arrow_field_id import FIELD_ID_KEY
@@ -26,7 +27,7 @@ from sqlext.spec.version_feature import require_version
 from sqlext.storage.file_io import FileIO, FileStatus
 from sqlext.storage.location import is_below, join, same_place
 from sqlext.write.existing_file import ExistingFile, FileHead, TableShape, content_file, file_head
-from sqlext.write.existing_schema import SchemaMismatch, has_field_ids, match
+from sqlext.write.existing_schema import SchemaMismatch, has_field_ids
 from sqlext.write.metrics import MetricsConfig
 from sqlext.write.parquet_file import SCHEMA_KEY
 
@@ -80,7 +81,7 @@ def found_files(io: FileIO, location: str) -> FoundFiles:
     if not listed.schemas:
         reason = "no Parquet file in it has the schema of a table in its footer"
         raise NotFoundError("NO_TABLE_AT_LOCATION", location=location, reason=reason)
-    schema = max(reversed(listed.schemas), key=lambda one: one.schema_id)
+    schema = found_schema(listed.schemas, listed.heads.values())
     files = list(_matched(io, schema, listed))
     partitioning = _partitioning(io, schema, location, files, listed)
     placed = [_placed(file, partitioning) for file in files]
@@ -106,11 +107,9 @@ def _listed(io: FileIO, location: str) -> _Listed:
         path = status.path
         if _is_hidden(path, location):
             continue
-        if path.endswith(_PUFFIN):
-            listed.vectors.append(path)
-        elif path.endswith(_UNREAD):
+        if path.endswith(_UNREAD):
             listed.left_out.append(f"{path} is no Parquet file")
-        elif path.endswith(_PARQUET):
+        elif path.endswith((_PARQUET, _PUFFIN)):
             try:
                 _look_at(io, status, listed)
             except (CorruptionError, *_DAMAGED) as error:
@@ -119,6 +118,11 @@ def _listed(io: FileIO, location: str) -> _Listed:
 
 
 def _look_at(io: FileIO, status: FileStatus, listed: _Listed) -> None:
+    with io.open_input(status.path) as source:
+        if status.path.endswith(_PUFFIN) or source.read(len(puffin.MAGIC)) == puffin.MAGIC:
+            # Iceberg's Flink writer names files of deletion vectors like data files.
+            listed.vectors.append(status.path)
+            return
     head = file_head(io, status.path, "PARQUET")
     columns, footer = head.schema, head.footer
     assert footer is not None
@@ -168,11 +172,9 @@ def _matched(io: FileIO, schema: Schema, listed: _Listed) -> Iterator[ContentFil
 def _partitioning(
     io: FileIO, schema: Schema, location: str, files: Sequence[ContentFile], listed: _Listed
 ) -> FoundPartitioning:
-    mapping = NameMapping.of_schema(schema).fields
     found = []
     for file in files:
-        head = listed.heads[file.file_path]
-        leaves = match(head.schema, schema, mapping, instants=head.instants, is_own=True)
+        leaves = match_own(listed.heads[file.file_path], schema)
         flat = {leaf.field_id: leaf for leaf in leaves if not leaf.repeated}
         if file.record_count:
             found.append(FoundFile(file.file_path, folders_of(file.file_path, location), flat))
@@ -194,9 +196,13 @@ def _positions(io: FileIO, files: Sequence[ContentFile], listed: _Listed) -> Map
     """Positions of rows that were deleted: a row that is deleted once stays so, as its file is never written again."""
     rows = {same_place(file.file_path): file for file in files}
     deleted: dict[str, BitMap64] = {}
-    for path in (*listed.deletes, *listed.vectors):
+    read: Sequence[tuple[str, Callable[[str], Mapping[str, BitMap64]]]] = (
+        *((path, lambda path: read_position_deletes(io, path, "PARQUET")) for path in listed.deletes),
+        *((path, lambda path: _vectors(io, path)) for path in listed.vectors),
+    )
+    for path, positions_in in read:
         try:
-            told = _vectors(io, path) if path.endswith(_PUFFIN) else read_position_deletes(io, path, "PARQUET")
+            told = positions_in(path)
         except StorageError:
             raise
         except (SqlextError, *_DAMAGED) as error:
