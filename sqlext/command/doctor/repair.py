@@ -21,7 +21,7 @@ from sqlext.command.doctor.table_from_manifests import with_later_snapshots
 from sqlext.command.environment import Environment
 from sqlext.commit.action import Destination
 from sqlext.commit.actions.snapshot_repair import RepairSnapshot
-from sqlext.errors import SqlextError
+from sqlext.errors import AnalysisError, SqlextError, UnsupportedError
 from sqlext.scan.checks.finding import Check
 from sqlext.scan.deletes.dangling_deletes import dangling_deletes
 from sqlext.scan.files.manifest_cache import ManifestCache
@@ -75,11 +75,14 @@ def turn_back_bits(catalog: Catalog, examination: Examination) -> Iterator[Repai
         mend = next((mend for ending, mend in _MENDING.items() if path.endswith(ending)), None)
         if mend is None or not (path == examination.damaged or (owns is not None and owns(path))):
             continue
-        with suppress(FileNotFoundError):
+        try:
             mended = mend(catalog.io.read(path))
-            if mended is not None:
-                catalog.io.replace(path, mended)
-                yield Repair(path, _TURNED_BACK)
+        except (FileNotFoundError, AnalysisError, UnsupportedError):
+            # Damage of the object that names it has changed the path, to none that can be.
+            continue
+        if mended is not None:
+            catalog.io.replace(path, mended)
+            yield Repair(path, _TURNED_BACK)
 
 
 def turn_back_outcome(catalog: Catalog, outcome: str) -> Repair:

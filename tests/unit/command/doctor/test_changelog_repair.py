@@ -12,7 +12,9 @@ import pytest
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.command.doctor.answer import Answer, Repairing
 from sqlext.command.doctor.consultation import consult
-from sqlext.scan.checks.finding import Severity
+from sqlext.command.doctor.examination import examine
+from sqlext.command.doctor.repair import turn_back_bits
+from sqlext.scan.checks.finding import Check, Finding, Severity
 from sqlext.spec.metadata.stored_changelog import FOLDER, StoredChangelog
 from sqlext.spec.metadata.table_metadata import encode_table_metadata
 from sqlext.storage.location import to_local_path
@@ -144,3 +146,13 @@ def test_a_summary_that_names_no_changelog_is_told(tmp_path: Path) -> None:
     Path(to_local_path(table.metadata_location)).write_bytes(edited)
     (found,) = fsck(lake)
     assert (found.finding.check.value, found.finding.snapshot_id) == ("reference", last.snapshot_id)
+
+
+@pytest.mark.parametrize("path", ["{folder}\0m0.avro", "hdfs://elsewhere/m0.avro", "{folder}/gone-m0.avro"])
+def test_a_place_that_damage_has_made_up_has_nothing_to_mend(tmp_path: Path, path: str) -> None:
+    """One bit of the object that names a manifest changes its path too."""
+    lake = changed(tmp_path)
+    found = examine(lake.catalog, TableIdentifier(NAMESPACE, TABLE))
+    place = path.format(folder=f"{lake.load(TABLE).metadata.location}/{FOLDER}")
+    unreadable = Finding(Check.UNREADABLE, place, "nothing", "a manifest")
+    assert list(turn_back_bits(lake.catalog, replace(found, findings=(unreadable,)))) == []
