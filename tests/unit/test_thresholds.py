@@ -17,9 +17,9 @@ NO_THRESHOLDS = {
     "care_tasks._MOST_TOLD",
     # when and how files are removed, which no change waits for
     "care._COMPACTION_PAUSE_MS",
-    "care._FEWEST",
+    "expiry_due._FEWEST",
     "care._FIRST_COMMITS",
-    "care._PART",
+    "expiry_due._PART",
     "care._THREADS",
     "care_tasks._PAUSE_MS",
     "file_deletion.DELETING_THREADS",

@@ -33,10 +33,10 @@ from sqlext.spec.metadata.stored_changelog import (
     FULL_COMPACTION,
     LOOKUP,
     StoredChangelog,
+    can_store_changes,
     changelog_table,
 )
 from sqlext.spec.metadata.table_metadata import TableMetadata
-from sqlext.spec.row_kind import ROW_KIND
 from sqlext.sql.lowering.changes import lower_changes, lower_kinds
 from sqlext.storage.file_io import FileIO
 from sqlext.write.task import write_rows
@@ -138,11 +138,6 @@ def recorder_of(
     if CHANGELOG_PRODUCER.of(metadata.properties) != LOOKUP or not can_store_changes(metadata):
         return None
     return LookupRecorder(environment, spark, catalog, table)
-
-
-def can_store_changes(metadata: TableMetadata) -> bool:
-    """Whether the table has no column with the name of the row-kind column, as a table of another engine may have."""
-    return metadata.schema().column(ROW_KIND.name, case_sensitive=False) is None
 
 
 def write_changelog(

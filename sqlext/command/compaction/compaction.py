@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -99,9 +100,10 @@ def compact_due(
         """What the table's properties make due; all buckets if a full compaction is to store the changelog."""
         nonlocal is_left
         metadata, head = target.table.metadata, target.version.snapshot
+        tasks = partial(environment.scans.all_tasks, target.version)
         if head is not None and full_compaction_is_due(metadata, head, environment.clock(), trigger_ms):
-            return everything(environment, target, buckets, tells=True)
-        found = due(environment, target, buckets)
+            return everything(metadata, buckets, tasks, tells=True)
+        found = due(metadata, buckets, tasks)
         fitting = found if most_bytes is None else found.of_at_most(most_bytes)
         is_left = len(fitting.merges) < len(found.merges)
         return fitting
@@ -135,9 +137,10 @@ def compact_table(
             plan = environment.scans.plan(target.version, chosen(target))
             keys = {partition_key(task.file) for task in plan.tasks}
             buckets = [one for one in buckets if partition_key(one.files[0]) in keys]
+        metadata, tasks = target.table.metadata, partial(environment.scans.all_tasks, target.version)
         if full:
-            return everything(environment, target, buckets, tells=chosen is None)
-        found = due(environment, target, buckets)
+            return everything(metadata, buckets, tasks, tells=chosen is None)
+        found = due(metadata, buckets, tasks)
         # The conversion of equality deletes is not limited to the chosen buckets.
         return replace(found, marks=False) if chosen is not None else found
 

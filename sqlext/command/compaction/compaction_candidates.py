@@ -9,10 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import accumulate
+from typing import TypeAlias
 
-from sqlext.command.change.row_level import Target
-from sqlext.command.changelog.changelog_recorder import can_store_changes
-from sqlext.command.environment import Environment
 from sqlext.commit.rules.bucket_layout import bucket_count, is_dynamic
 from sqlext.properties import CHANGELOG_PRODUCER, WRITE_ONLY
 from sqlext.scan.filter.file_filter import PartitionKey, partition_key
@@ -27,10 +25,12 @@ from sqlext.scan.rewrite_candidates import (
 )
 from sqlext.scan.scan_plan import FileScanTask
 from sqlext.scan.sorted_runs import Bucket, CompactionRules, has_many_equality_deletes, runs_to_merge
-from sqlext.spec.expression import AlwaysTrue
 from sqlext.spec.manifests.content_file import ContentFile
-from sqlext.spec.metadata.stored_changelog import FULL_COMPACTION
+from sqlext.spec.metadata.stored_changelog import FULL_COMPACTION, can_store_changes
 from sqlext.spec.metadata.table_metadata import TableMetadata
+
+Tasks: TypeAlias = Callable[[], Mapping[str, FileScanTask]]
+"""Makes a scan plan with `keep_deleted`: the tasks by path, with those of files without a live row."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,29 +80,28 @@ def compacts_itself(metadata: TableMetadata) -> bool:
     return bucket_count(metadata) is not None if write_only is None else not write_only
 
 
-def due(environment: Environment, target: Target, buckets: Sequence[Bucket]) -> CompactionCandidates:
-    """What the table's properties make due; of earlier specs all buckets if the number of buckets is dynamic."""
-    metadata = target.table.metadata
+def due(metadata: TableMetadata, buckets: Sequence[Bucket], tasks: Tasks) -> CompactionCandidates:
+    """What the table's properties make due; of earlier specs all buckets if the number of buckets is dynamic.
+
+    `buckets` and `tasks` are of one snapshot of the table.
+    """
     rules = CompactionRules.of(metadata.properties)
     marks = any(has_many_equality_deletes(one, rules) for one in buckets)
     if bucket_count(metadata) is None:
         merged_deletes = _many_position_deletes(metadata, buckets)
-        return CompactionCandidates(
-            _due_files(environment, target, buckets), marks=marks, merged_deletes=merged_deletes
-        )
+        return CompactionCandidates(_due_files(metadata, buckets, tasks), marks=marks, merged_deletes=merged_deletes)
     return CompactionCandidates(_due_runs(metadata, buckets, rules), marks=marks)
 
 
 def everything(
-    environment: Environment, target: Target, buckets: Sequence[Bucket], *, tells: bool
+    metadata: TableMetadata, buckets: Sequence[Bucket], tasks: Tasks, *, tells: bool
 ) -> CompactionCandidates:
-    """All that can be merged, of earlier partition specs too.
+    """All that can be merged, of earlier partition specs too. `buckets` and `tasks` as of `due`.
 
     `tells`: the changelog is stored, if the table has `changelog-producer` = `full-compaction`.
     """
-    metadata = target.table.metadata
     if bucket_count(metadata) is None:
-        return CompactionCandidates(_all_files(environment, target, buckets))
+        return CompactionCandidates(_all_files(metadata, buckets, tasks))
     merges = [Merge(one, one.files) for one in buckets if one.spec_id != metadata.default_spec_id or not one.is_merged]
     stored = CHANGELOG_PRODUCER.of(metadata.properties) == FULL_COMPACTION and can_store_changes(metadata)
     return CompactionCandidates(merges, tells=tells and stored)
@@ -118,13 +117,12 @@ def _due_runs(metadata: TableMetadata, buckets: Sequence[Bucket], rules: Compact
     return found
 
 
-def _due_files(environment: Environment, target: Target, partitions: Sequence[Bucket]) -> list[Merge]:
-    metadata = target.table.metadata
+def _due_files(metadata: TableMetadata, partitions: Sequence[Bucket], tasks: Tasks) -> list[Merge]:
     rules = RewriteRules.of(metadata.properties)
     own = [one for one in partitions if one.spec_id == metadata.default_spec_id]
     worn = {partition_key(one.files[0]) for one in own if has_many_deleted_rows(one, rules)}
-    tasks = _tasks(environment, target) if worn else None
-    return _merges(own, lambda one: due_groups(one, rules, tasks if partition_key(one.files[0]) in worn else None))
+    planned = tasks() if worn else None
+    return _merges(own, lambda one: due_groups(one, rules, planned if partition_key(one.files[0]) in worn else None))
 
 
 def _many_position_deletes(metadata: TableMetadata, partitions: Sequence[Bucket]) -> frozenset[PartitionKey]:
@@ -134,21 +132,15 @@ def _many_position_deletes(metadata: TableMetadata, partitions: Sequence[Bucket]
     return frozenset(partition_key(one.files[0]) for one in many) if metadata.format_version == 2 else frozenset()
 
 
-def _all_files(environment: Environment, target: Target, partitions: Sequence[Bucket]) -> list[Merge]:
-    metadata = target.table.metadata
-    rules, tasks = RewriteRules.of(metadata.properties), _tasks(environment, target)
+def _all_files(metadata: TableMetadata, partitions: Sequence[Bucket], tasks: Tasks) -> list[Merge]:
+    rules, planned = RewriteRules.of(metadata.properties), tasks()
     own = [one for one in partitions if one.spec_id == metadata.default_spec_id]
     moving = [one for one in partitions if one.spec_id != metadata.default_spec_id]
     return [
-        *_merges(own, lambda one: all_groups(one, rules, tasks)),
+        *_merges(own, lambda one: all_groups(one, rules, planned)),
         *_merges(moving, lambda one: [whole_group(one, rules)]),
     ]
 
 
 def _merges(partitions: Sequence[Bucket], groups: Callable[[Bucket], Sequence[RewriteGroup]]) -> list[Merge]:
     return [Merge(one, group.files, group.written_as) for one in partitions for group in groups(one)]
-
-
-def _tasks(environment: Environment, target: Target) -> Mapping[str, FileScanTask]:
-    """Scan tasks by path, with those of files without a live row."""
-    return environment.scans.plan(target.version, AlwaysTrue(), keep_deleted=True).by_path()

@@ -2,51 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
-from pyspark.sql import SparkSession
-
-from sqlext.command.change.row_level import Target, load_target
+from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.command.compaction.compaction_candidates import (
     CompactionCandidates,
     compacts_itself,
     due,
     everything,
 )
-from sqlext.command.environment import Environment
-from sqlext.command.maintenance.care import expiry_is_due
-from sqlext.command.maintenance.expiry import expirable_files
+from sqlext.command.maintenance.expiry_due import expiry_is_due
+from sqlext.command.maintenance.unreachable_files import unreachable_files
 from sqlext.commit.actions.consumer import consumer_or_none
 from sqlext.commit.actions.snapshot_expiry import ExpireSnapshots
 from sqlext.properties import GC_ENABLED, MANIFEST_TARGET_SIZE_BYTES, looks_after_itself
 from sqlext.scan.metadata_tables.health import Measure, measures
 from sqlext.scan.metadata_tables.metadata_table import TableState
+from sqlext.scan.scan_plan import FileScanTask, plan_scan
 from sqlext.scan.sorted_runs import find_buckets
-from sqlext.sql.statements.statement import TableName
+from sqlext.spec.expression import AlwaysTrue
+from sqlext.spec.metadata.metadata_update import RemoveSnapshots
 
 
-def health(environment: Environment, spark: SparkSession | None, name: TableName) -> Sequence[Measure]:
-    """The rows of the metadata table `health` of main, and those of what care would do. Changes nothing."""
-    target = load_target(environment, spark, name)
-    table, io = target.table, target.version.io
-    state = TableState(
-        io, table.metadata, table.metadata_location, target.version.snapshot, environment.scans.manifests
-    )
-    return [
-        *measures(state),
-        *_compaction(environment, target),
-        *_manifests(environment, target),
-        *_expiry(environment, target),
-    ]
+def health(catalog: Catalog | None, table: LoadedTable, state: TableState, now_ms: int) -> Sequence[Measure]:
+    """The rows of the metadata table `health` of the state, and those of what care would do. Changes nothing.
+
+    `catalog` is None for a table in no catalog. Raises errors of reading, UnsupportedError in a transaction.
+    """
+    return [*measures(state), *care(catalog, table, state, now_ms)]
 
 
-def _compaction(environment: Environment, target: Target) -> Iterator[Measure]:
-    buckets = find_buckets(environment.scans.live_entries(target.version))
-    by_itself = "done after commits" if compacts_itself(target.table.metadata) else "CALL compact"
-    yield _rewrite("compaction that is due", due(environment, target, buckets), by_itself)
-    yield _rewrite(
-        "full compaction", everything(environment, target, buckets, tells=False), "CALL compact(full => true)"
-    )
+def care(catalog: Catalog | None, table: LoadedTable, state: TableState, now_ms: int) -> Iterator[Measure]:
+    """What care would do, as of `health`."""
+    yield from _compaction(state)
+    yield from _manifests(state)
+    yield from _expiry(catalog, table, state, now_ms)
+
+
+def _compaction(state: TableState) -> Iterator[Measure]:
+    metadata = state.metadata
+    listed = () if state.snapshot is None else state.manifests.manifests(state.io, state.snapshot)
+    live = (entry for one in listed for entry in state.manifests.live_entries(state.io, one, metadata))
+    buckets = find_buckets(live)
+
+    def tasks() -> Mapping[str, FileScanTask]:
+        snapshot, manifests = state.snapshot, state.manifests
+        return plan_scan(state.io, metadata, snapshot, AlwaysTrue(), manifests=manifests, keep_deleted=True).by_path()
+
+    by_itself = "done after commits" if compacts_itself(metadata) else "CALL compact"
+    yield _rewrite("compaction that is due", due(metadata, buckets, tasks), by_itself)
+    yield _rewrite("full compaction", everything(metadata, buckets, tasks, tells=False), "CALL compact(full => true)")
 
 
 def _rewrite(name: str, found: CompactionCandidates, done_by: str) -> Measure:
@@ -61,35 +66,41 @@ def _rewrite(name: str, found: CompactionCandidates, done_by: str) -> Measure:
     return Measure(name, files, sum(merge.bytes for merge in found.merges), "; ".join(told))
 
 
-def _manifests(environment: Environment, target: Target) -> Iterator[Measure]:
-    snapshot = target.version.snapshot
-    if snapshot is None:
+def _manifests(state: TableState) -> Iterator[Measure]:
+    if state.snapshot is None:
         return
-    listed = environment.scans.manifests.manifests(target.version.io, snapshot)
+    listed = state.manifests.manifests(state.io, state.snapshot)
     size = sum(one.length for one in listed)
     kinds = {(one.content, one.spec_id): 0 for one in listed}
     for one in listed:
         kinds[one.content, one.spec_id] += one.length
-    most = MANIFEST_TARGET_SIZE_BYTES.of(target.table.metadata.properties)
+    most = MANIFEST_TARGET_SIZE_BYTES.of(state.metadata.properties)
     needed = sum(-(-length // most) for length in kinds.values())
     yield Measure("manifests more than needed", max(0, len(listed) - needed), size, "CALL rewrite_manifests")
 
 
-def _expiry(environment: Environment, target: Target) -> Iterator[Measure]:
+def _expiry(catalog: Catalog | None, table: LoadedTable, state: TableState, now_ms: int) -> Iterator[Measure]:
     """The snapshots that expire by the table's properties, and the bytes of files that only they need."""
-    metadata = target.table.metadata
+    metadata = state.metadata
     if not GC_ENABLED.of(metadata.properties):
         yield Measure("snapshots that have expired", None, None, "gc.enabled is false: files are not the table's alone")
         return
-    found = ExpireSnapshots().expired(metadata, metadata.location, environment.clock())
+    found = ExpireSnapshots().expired(metadata, metadata.location, now_ms)
     gone = found.snapshot_ids
-    files = expirable_files(environment, target.name.catalog, target.table, ExpireSnapshots()) if gone else frozenset()
-    sizes = {one.path: one.size for one in target.version.io.list(metadata.location)} if files else {}
-    is_due = looks_after_itself(metadata.properties) and expiry_is_due(metadata, environment.clock())
+    files = _expirable_files(catalog, table, state, gone) if gone and catalog is not None else frozenset()
+    sizes = {one.path: one.size for one in state.io.list(metadata.location)} if files else {}
+    is_due = looks_after_itself(metadata.properties) and expiry_is_due(metadata, now_ms)
     done_by = "done after the next commit" if is_due else "CALL expire_snapshots"
     told = f"{done_by}: deletes {len(files)} files"
     yield Measure("snapshots that have expired", len(gone), sum(sizes.get(path, 0) for path in files), told)
     for name, kept in found.kept_for.items():
-        known = consumer_or_none(metadata, str(target.name), name)
+        known = consumer_or_none(metadata, str(table.identifier), name)
         query = "" if known is None or known.query is None else f", query {known.query}"
         yield Measure("snapshots that stay for a consumer alone", len(kept), None, f"consumer {name}{query}")
+
+
+def _expirable_files(catalog: Catalog, table: LoadedTable, state: TableState, gone: Sequence[int]) -> frozenset[str]:
+    """The table's own files that nothing needs without the snapshots `gone`."""
+    owns = catalog.owned_by(table)
+    files = unreachable_files(state.io, state.manifests, state.metadata, RemoveSnapshots(gone).apply(state.metadata))
+    return frozenset(path for paths in files.in_order for path in paths if owns(path))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -16,10 +15,9 @@ from sqlext.command.environment import Environment
 from sqlext.command.maintenance.expired_partitions import expire_partitions
 from sqlext.command.maintenance.expired_rows import delete_expired_rows
 from sqlext.command.maintenance.expiry import expire_snapshots
+from sqlext.command.maintenance.expiry_due import expiry_is_due
 from sqlext.commit.actions.snapshot_expiry import ExpireSnapshots
 from sqlext.properties import (
-    GC_ENABLED,
-    MAX_SNAPSHOT_AGE_MS,
     PARTITION_EXPIRATION_INTERVAL,
     PARTITION_EXPIRATION_TIME,
     RECORD_EXPIRE_TIME,
@@ -28,7 +26,6 @@ from sqlext.properties import (
 from sqlext.spark.session.session_settings import session_id
 from sqlext.spark.shim.java_objects import clone_of
 from sqlext.spec.metadata.reference import MAIN_BRANCH
-from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.sql.statements.statement import TableName
 
 _LOG = logging.getLogger("sqlext")
@@ -37,9 +34,6 @@ ROW_EXPIRY, PARTITION_EXPIRY = "expire_rows", "expire_partitions"
 # So many statements on a table compact all that is due before they end.
 _FIRST_COMMITS = 10
 _COMPACTION_PAUSE_MS = 2_000
-# An expiry costs a commit, so it waits until so many snapshots are old enough, or this part of all of them.
-_FEWEST = 20
-_PART = 10
 # Few, since statements of the session are running.
 _THREADS = 2
 
@@ -133,21 +127,6 @@ def ask_for_compaction(
 
     uuid, table = target.table.metadata.table_uuid, _name(target)
     return environment.care.ask(uuid, table, kind, compact, pause_ms=_COMPACTION_PAUSE_MS)
-
-
-def expiry_is_due(metadata: TableMetadata, now_ms: int) -> bool:
-    """Whether enough snapshots have expired.
-
-    Snapshots are taken to be in the order of their times, which clocks of other writers may disturb a little.
-    """
-    if not GC_ENABLED.of(metadata.properties):
-        return False
-    enough = max(2, min(_FEWEST, len(metadata.snapshots) // _PART))
-    before_ms = now_ms - MAX_SNAPSHOT_AGE_MS.of(metadata.properties)
-    # Most commits are told so by a few times of snapshots alone.
-    if bisect_left(metadata.snapshots, before_ms, key=lambda one: one.timestamp_ms) < enough:
-        return False
-    return len(ExpireSnapshots().expired(metadata, metadata.location, now_ms).snapshot_ids) >= enough
 
 
 def ask_for_expiry(environment: Environment, target: Target) -> bool:

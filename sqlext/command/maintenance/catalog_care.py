@@ -123,7 +123,8 @@ def _due(environment: Environment, catalog: str, table: LoadedTable) -> Iterator
     metadata, identifier = table.metadata, table.identifier
     name = TableName((catalog, *identifier.namespace, identifier.name))
     target = Target(name, table, environment.version(catalog, table))
-    found = due(environment, target, find_buckets(environment.scans.live_entries(target.version)))
+    buckets = find_buckets(environment.scans.live_entries(target.version))
+    found = due(metadata, buckets, lambda: environment.scans.all_tasks(target.version))
     if found.merges or found.marks or found.merged_deletes:
         saved = sum(merge.saved_files for merge in found.merges)
         yield CareJob(identifier, "compact", max(saved, 1), sum(merge.bytes for merge in found.merges))

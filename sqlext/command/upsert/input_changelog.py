@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from sqlext.command.change.row_level import Target
-from sqlext.command.changelog.changelog_recorder import can_store_changes, write_changelog
+from sqlext.command.changelog.changelog_recorder import write_changelog
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
 from sqlext.command.upsert.change_batch import arrival, has_kinds, kept_changes
@@ -18,7 +18,7 @@ from sqlext.errors import CommitStateUnknown
 from sqlext.properties import CHANGELOG_PRODUCER
 from sqlext.spark.query.driver_rows import checkpointed, estimate
 from sqlext.spark.query.literal_plan import are_literals
-from sqlext.spec.metadata.stored_changelog import INPUT, StoredChangelog
+from sqlext.spec.metadata.stored_changelog import INPUT, StoredChangelog, can_store_changes
 from sqlext.spec.row_kind import ROW_KIND
 from sqlext.sql.tokens.quoting import quote_identifier
 

@@ -83,6 +83,10 @@ class ScanBridge:
             paths=paths,
         )
 
+    def all_tasks(self, version: TableVersion) -> Mapping[str, FileScanTask]:
+        """Scan tasks of all data files by path, with those of files without a live row."""
+        return self.plan(version, AlwaysTrue(), keep_deleted=True).by_path()
+
     def plan_files_at(self, version: TableVersion, paths: AbstractSet[str]) -> Sequence[FileScanTask]:
         """The data files at `paths` that have a live row, with their deletes. In a large table this takes the memory
         of these files and not of all."""

@@ -68,6 +68,11 @@ class StoredChangelog:
         return {**named, CHANGELOG_SINCE: since, CHANGELOG_UNTIL: until}
 
 
+def can_store_changes(metadata: TableMetadata) -> bool:
+    """Whether the table has no column with the name of the row-kind column, as a table of another engine may have."""
+    return metadata.schema().column(ROW_KIND.name, case_sensitive=False) is None
+
+
 def changelog_ids(snapshots: Iterable[Snapshot]) -> set[str]:
     """The ids of the changelogs that the snapshots' summaries name."""
     return {stored.id for stored in map(StoredChangelog.of, snapshots) if stored is not None}

@@ -10,7 +10,7 @@ import pytest
 
 from small_tables import InterruptedIO, files_below, no_space_for, stored_rows
 from sqlext.command.change.row_level import commit_change
-from sqlext.command.changelog.changelog_recorder import CompactionRecorder, can_store_changes, recorder_of
+from sqlext.command.changelog.changelog_recorder import CompactionRecorder, recorder_of
 from sqlext.commit.action import Destination, StagedChange
 from sqlext.commit.actions.append import AppendFiles
 from sqlext.commit.actions.overwrite import OverwriteFiles
@@ -20,7 +20,13 @@ from sqlext.spark.catalog.session_catalogs import handle_of
 from sqlext.spark.catalog.time_travel import pinned_snapshot
 from sqlext.spec.expression import AlwaysTrue
 from sqlext.spec.metadata.snapshot import Snapshot
-from sqlext.spec.metadata.stored_changelog import BEGINNING, FULL_COMPACTION, LOOKUP, StoredChangelog
+from sqlext.spec.metadata.stored_changelog import (
+    BEGINNING,
+    FULL_COMPACTION,
+    LOOKUP,
+    StoredChangelog,
+    can_store_changes,
+)
 from unit.command.lake import Lake
 
 LOOKED_UP = "CREATE TABLE t (id BIGINT, PRIMARY KEY (id)) TBLPROPERTIES ('changelog-producer'='lookup', {})"

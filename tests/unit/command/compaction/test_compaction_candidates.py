@@ -28,11 +28,12 @@ def _buckets(lake: Lake) -> Sequence[Bucket]:
 
 
 def _due(lake: Lake) -> CompactionCandidates:
-    return due(lake.environment, lake.target(), _buckets(lake))
+    return due(lake.load().metadata, _buckets(lake), lambda: lake.environment.scans.all_tasks(lake.target().version))
 
 
 def _everything(lake: Lake, *, tells: bool = False) -> CompactionCandidates:
-    return everything(lake.environment, lake.target(), _buckets(lake), tells=tells)
+    metadata, version = lake.load().metadata, lake.target().version
+    return everything(metadata, _buckets(lake), lambda: lake.environment.scans.all_tasks(version), tells=tells)
 
 
 @pytest.mark.parametrize(
@@ -77,12 +78,12 @@ def test_a_bucket_of_an_earlier_number_moves_where_the_number_goes_by_itself(lak
         lake.append(table, id=[1])
         lake.commit(ChangeBuckets(4, dynamic=dynamic), table)
         lake.append(table, id=[1])
-        target = lake.target(table)
-        buckets = find_buckets(lake.environment.scans.live_entries(target.version))
-        found = due(lake.environment, target, buckets)
+        metadata, version = lake.load(table).metadata, lake.target(table).version
+        buckets, tasks = find_buckets(lake.environment.scans.live_entries(version)), dict
+        found = due(metadata, buckets, tasks)
         assert [merge.bucket.spec_id for merge in found.merges] == [0] * moved
         # Asked for all, it moves in any case.
-        every = everything(lake.environment, target, buckets, tells=False)
+        every = everything(metadata, buckets, tasks, tells=False)
         assert [merge.bucket.spec_id for merge in every.merges] == [0]
 
 

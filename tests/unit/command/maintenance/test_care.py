@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from sqlext.catalog.metadata_pointer import versions_kept
-from sqlext.command.maintenance.care import ask_for_expiry, expiry_is_due
+from sqlext.command.maintenance.care import ask_for_expiry
+from sqlext.command.maintenance.expiry_due import expiry_is_due
 from sqlext.properties import looks_after_itself
 from unit.command.lake import Lake
 from unit.command.maintenance.random_history import needed, stored
