@@ -15,7 +15,7 @@ from sqlext.spec.types import NestedField, StructType, is_primitive
 from sqlext.sql.default_keyword import default_word
 from sqlext.sql.literal import write_default_text
 from sqlext.sql.statements.statement import Assignment, Slice, TableName
-from sqlext.sql.syntax.type_name import spark_type_text
+from sqlext.sql.syntax.type_text import spark_type_text
 from sqlext.sql.tokens.expression_slice import column_references
 from sqlext.sql.tokens.quoting import quote_identifier, quote_name, quote_string, unquote_identifier
 from sqlext.sql.tokens.token_cursor import tokenize

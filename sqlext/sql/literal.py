@@ -24,7 +24,7 @@ from sqlext.spec.types import (
     Type,
     UuidType,
 )
-from sqlext.sql.syntax.type_name import spark_type_text
+from sqlext.sql.syntax.type_text import spark_type_text
 from sqlext.sql.tokens.quoting import quote_string
 
 

@@ -26,7 +26,7 @@ from sqlext.spec.transform import (
 from sqlext.spec.types import NestedField
 from sqlext.sql.literal import write_default_text
 from sqlext.sql.statements.statement import TableName
-from sqlext.sql.syntax.type_name import ddl_type_text
+from sqlext.sql.syntax.type_text import ddl_type_text
 from sqlext.sql.tokens.quoting import quote_identifier, quote_name, quote_string
 
 _PERIODS: Mapping[type, str] = {
@@ -62,11 +62,11 @@ def create_table_text(name: TableName, metadata: TableMetadata) -> str:
     for check in check_constraints(metadata.properties):
         lines.append(f"CONSTRAINT {quote_identifier(check.name)} CHECK ({check.expression})")
     clauses = [f"CREATE TABLE {quote_name(name.parts)} (\n  " + ",\n  ".join(lines) + ")", "USING iceberg"]
-    terms = [_partition_term(schema, f) for f in metadata.spec().fields if not isinstance(f.transform, VoidTransform)]
+    terms = [partition_term(schema, f) for f in metadata.spec().fields if not isinstance(f.transform, VoidTransform)]
     if terms:
         clauses.append(f"PARTITIONED BY ({', '.join(terms)})")
     if not sort_order.is_unsorted:
-        clauses.append(f"ORDERED BY ({', '.join(_sort_term(schema, field) for field in sort_order.fields)})")
+        clauses.append(f"ORDERED BY ({', '.join(sort_term(schema, field) for field in sort_order.fields)})")
     settings = settings_of(metadata.properties)
     properties = {"format-version": str(metadata.format_version), **dict(sorted(settings.items()))}
     properties = {key: text for key, text in properties.items() if not is_constraint(key) and key != KEY_ENFORCED.name}
@@ -89,14 +89,16 @@ def _source(schema: Schema, id: int) -> str:
     return quote_name(schema.column_path(id))
 
 
-def _partition_term(schema: Schema, field: PartitionField) -> str:
+def partition_term(schema: Schema, field: PartitionField) -> str:
+    """A partition field as in PARTITIONED BY. Raises UnsupportedError UNSUPPORTED_TRANSFORM."""
     term = _term(schema, field.transform, field.source_id)
     if field.name == schema.column_name(field.source_id) + _DERIVED_SUFFIXES[type(field.transform)]:
         return term
     return f"{term} AS {quote_identifier(field.name)}"
 
 
-def _sort_term(schema: Schema, field: SortField) -> str:
+def sort_term(schema: Schema, field: SortField) -> str:
+    """A sort field as in ORDERED BY. Raises UnsupportedError UNSUPPORTED_TRANSFORM."""
     nulls = "NULLS FIRST" if field.null_order == "nulls-first" else "NULLS LAST"
     return f"{_term(schema, field.transform, field.source_id)} {field.direction.upper()} {nulls}"
 

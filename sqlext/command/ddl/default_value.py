@@ -21,7 +21,7 @@ from sqlext.spec.types import (
     VariantType,
     is_primitive,
 )
-from sqlext.sql.syntax.type_name import spark_type_text
+from sqlext.sql.syntax.type_text import spark_type_text
 from sqlext.sql.tokens.quoting import quote_string
 from sqlext.sql.tokens.token_cursor import tokenize
 

@@ -23,7 +23,7 @@ from sqlext.spec.transform import IdentityTransform
 from sqlext.spec.types import NestedField
 from sqlext.sql.binding import resolve_column
 from sqlext.sql.statements.statement import Insert, Truncate
-from sqlext.sql.syntax.type_name import spark_type_text
+from sqlext.sql.syntax.type_text import spark_type_text
 from sqlext.sql.tokens.quoting import quote_identifier
 
 

@@ -99,7 +99,7 @@ def _expiry(catalog: Catalog | None, table: LoadedTable, state: TableState, now_
         yield Measure("snapshots that stay for a consumer alone", len(kept), None, f"consumer {name}{query}")
 
 
-def _expirable_files(catalog: Catalog, table: LoadedTable, state: TableState, gone: Sequence[int]) -> frozenset[str]:
+def _expirable_files(catalog: Catalog, table: LoadedTable, state: TableState, gone: tuple[int, ...]) -> frozenset[str]:
     """The table's own files that nothing needs without the snapshots `gone`."""
     owns = catalog.owned_by(table)
     files = unreachable_files(state.io, state.manifests, state.metadata, RemoveSnapshots(gone).apply(state.metadata))

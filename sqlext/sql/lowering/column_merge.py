@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from sqlext.spec.merge_engine import ColumnMerge
 from sqlext.spec.types import DecimalType, DoubleType, FloatType, Type
-from sqlext.sql.syntax.type_name import spark_type_text
+from sqlext.sql.syntax.type_text import spark_type_text
 from sqlext.sql.tokens.quoting import quote_string
 
 

@@ -16,7 +16,7 @@ from sqlext.sql.bound_merge import BoundClause, BoundMerge, bind_clause
 from sqlext.sql.lowering.merge_source import marked_source_text, source_text
 from sqlext.sql.lowering.text import fresh_name, hidden_column, selected, showing_hidden, with_ctes
 from sqlext.sql.statements.statement import ClauseAction, ClauseKind, Merge
-from sqlext.sql.syntax.type_name import spark_type_text
+from sqlext.sql.syntax.type_text import spark_type_text
 from sqlext.sql.tokens.expression_slice import column_references, has_subquery
 from sqlext.sql.tokens.quoting import quote_identifier
 

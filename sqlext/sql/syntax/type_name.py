@@ -1,13 +1,12 @@
-"""Column types: SQL text to format type, in Spark's and Flink's spelling, and format type to SQL text."""
+"""Column types: SQL text to format type, in Spark's and Flink's spelling."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from itertools import count
-from types import MappingProxyType
-from typing import Literal, NoReturn, TypeAlias
+from typing import Literal, TypeAlias
 
-from sqlext.errors import SqlextError, UnsupportedError
+from sqlext.errors import SqlextError
 from sqlext.spec.types import (
     BinaryType,
     BooleanType,
@@ -31,7 +30,7 @@ from sqlext.spec.types import (
     UuidType,
     VariantType,
 )
-from sqlext.sql.tokens.quoting import quote_identifier, quote_string
+from sqlext.sql.syntax.type_text import refuse_type
 from sqlext.sql.tokens.token_cursor import TokenCursor
 
 TimestampSetting: TypeAlias = Literal["TIMESTAMP_LTZ", "TIMESTAMP_NTZ"]
@@ -59,24 +58,6 @@ _ZONED: Mapping[str, TimestampSetting] = {
     "TIMESTAMP_LTZ": "TIMESTAMP_LTZ", "TIMESTAMP_NTZ": "TIMESTAMP_NTZ", "DATETIME": "TIMESTAMP_NTZ",
 }  # fmt: skip
 _UNBOUNDED_LENGTH = 2**31 - 1  # Flink's spelling of STRING is VARCHAR(2147483647)
-
-_SPARK_NAMES: Mapping[type, str] = {
-    BooleanType: "BOOLEAN",
-    IntegerType: "INT",
-    LongType: "BIGINT",
-    FloatType: "FLOAT",
-    DoubleType: "DOUBLE",
-    DateType: "DATE",
-    TimeType: "TIME(6)",
-    TimestampType: "TIMESTAMP_NTZ",
-    TimestamptzType: "TIMESTAMP_LTZ",
-    StringType: "STRING",
-    UuidType: "STRING",
-    FixedType: "BINARY",
-    BinaryType: "BINARY",
-    VariantType: "VARIANT",
-    UnknownType: "VOID",
-}
 
 
 def parse_type(
@@ -153,19 +134,19 @@ class _TypeReader:
             if length == _UNBOUNDED_LENGTH:
                 return StringType() if name == "VARCHAR" else BinaryType()
             if name == "VARBINARY" or self._lengths is None:
-                _refuse(f"{name}({length})", "no Iceberg type has a length limit. Use STRING or BINARY")
+                refuse_type(f"{name}({length})", "no Iceberg type has a length limit. Use STRING or BINARY")
             if length < 1:
-                _refuse(f"{name}({length})", "its length must be at least 1")
+                refuse_type(f"{name}({length})", "its length must be at least 1")
             self._lengths[id] = length
             if cursor.at("COLLATE"):
-                _refuse(f"{name} COLLATE", "Iceberg strings have no collation. Leave it out")
+                refuse_type(f"{name} COLLATE", "Iceberg strings have no collation. Leave it out")
             return StringType()
         if name in _REFUSED:
-            _refuse(name, _REFUSED[name])
+            refuse_type(name, _REFUSED[name])
         if name not in _PLAIN:
-            _refuse(name, "Spark and Iceberg know no type of that name. Check the spelling")
+            refuse_type(name, "Spark and Iceberg know no type of that name. Check the spelling")
         if cursor.at("COLLATE"):
-            _refuse(f"{name} COLLATE", "Iceberg strings have no collation. Leave it out")
+            refuse_type(f"{name} COLLATE", "Iceberg strings have no collation. Leave it out")
         return _PLAIN[name]
 
     def _decimal(self) -> Type:
@@ -177,13 +158,13 @@ class _TypeReader:
                 scale = cursor.integer("a scale")
             cursor.expect(")")
         if not 0 < precision <= 38 or scale > precision:
-            _refuse(f"DECIMAL({precision},{scale})", "the precision must be 1 to 38, the scale 0 to the precision")
+            refuse_type(f"DECIMAL({precision},{scale})", "the precision must be 1 to 38, the scale 0 to the precision")
         return DecimalType(precision, scale)
 
     def _time(self) -> Type:
         precision = self._parameter() if self._cursor.at("(") else 6
         if precision > 6:
-            _refuse(f"TIME({precision})", "times are kept in microseconds. Use a precision of at most 6")
+            refuse_type(f"TIME({precision})", "times are kept in microseconds. Use a precision of at most 6")
         self._cursor.accept("WITHOUT", "TIME", "ZONE")
         return TimeType()
 
@@ -194,7 +175,7 @@ class _TypeReader:
             precision = self._parameter()
             if precision > 6:
                 reason = "Spark has no nanoseconds. Use a precision of at most 6, or BIGINT for nanoseconds"
-                _refuse(f"{name}({precision})", reason)
+                refuse_type(f"{name}({precision})", reason)
             if name == "TIMESTAMP":
                 setting = "TIMESTAMP_NTZ"
         if name == "TIMESTAMP":
@@ -203,7 +184,7 @@ class _TypeReader:
             elif cursor.accept("WITH", "LOCAL", "TIME", "ZONE"):
                 setting = "TIMESTAMP_LTZ"
             elif cursor.at("WITH", "TIME", "ZONE"):
-                _refuse("TIMESTAMP WITH TIME ZONE", "a zone per value is not kept. Use TIMESTAMP_LTZ for instants")
+                refuse_type("TIMESTAMP WITH TIME ZONE", "a zone per value is not kept. Use TIMESTAMP_LTZ for instants")
         return TimestampType() if setting == "TIMESTAMP_NTZ" else TimestamptzType()
 
     def _parameter(self) -> int:
@@ -260,55 +241,3 @@ class _TypeReader:
             return True
         self._cursor.accept("NULL")
         return False
-
-
-def spark_type_text(type: Type) -> str:
-    """The Spark type of values of `type`, without NOT NULL and comments, for casts and assignments."""
-    match type:
-        case StructType(fields=fields):
-            return f"STRUCT<{', '.join(f'{quote_identifier(f.name)}: {spark_type_text(f.type)}' for f in fields)}>"
-        case ListType(element=element):
-            return f"ARRAY<{spark_type_text(element)}>"
-        case MapType(key=key, value=value):
-            return f"MAP<{spark_type_text(key)}, {spark_type_text(value)}>"
-        case DecimalType(precision=precision, scale=scale):
-            return f"DECIMAL({precision},{scale})"
-    if type.__class__ not in _SPARK_NAMES:
-        _refuse(str(type), "Spark has no type for it. Read or write the column in an engine that has one")
-    return _SPARK_NAMES[type.__class__]
-
-
-def ddl_type_text(type: Type, id: int = 0, lengths: Mapping[int, int] = MappingProxyType({})) -> str:
-    """The type of field `id` as CREATE TABLE spells it, which `parse_type` reads as an equal type.
-
-    `lengths` has the n of each VARCHAR(n), by field id.
-    """
-    if id in lengths:
-        return f"VARCHAR({lengths[id]})"
-    match type:
-        case StructType(fields=fields):
-            return f"STRUCT<{', '.join(_ddl_field(field, lengths) for field in fields)}>"
-        case ListType(element=element, element_required=required):
-            return f"ARRAY<{ddl_type_text(element, type.element_id, lengths)}{_not_null(required)}>"
-        case MapType(key=key, value=value, value_required=required):
-            key_text = ddl_type_text(key, type.key_id, lengths)
-            return f"MAP<{key_text}, {ddl_type_text(value, type.value_id, lengths)}{_not_null(required)}>"
-        case FixedType(length=length):
-            return f"BINARY({length})"
-        case UuidType():
-            return "UUID"
-    return spark_type_text(type)
-
-
-def _ddl_field(field: NestedField, lengths: Mapping[int, int]) -> str:
-    comment = "" if field.doc is None else f" COMMENT {quote_string(field.doc)}"
-    type_text = ddl_type_text(field.type, field.id, lengths)
-    return f"{quote_identifier(field.name)}: {type_text}{_not_null(field.required)}{comment}"
-
-
-def _not_null(required: bool) -> str:
-    return " NOT NULL" if required else ""
-
-
-def _refuse(type: str, reason: str) -> NoReturn:
-    raise UnsupportedError("UNSUPPORTED_TYPE", type=type, reason=reason)

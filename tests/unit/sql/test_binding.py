@@ -13,7 +13,7 @@ from sqlext.sql.binding import (
     resolve_field,
 )
 from sqlext.sql.statements.statement import Assignment, Slice, TableName
-from sqlext.sql.syntax.type_name import spark_type_text
+from sqlext.sql.syntax.type_text import spark_type_text
 
 INNER = StructType((NestedField(6, "a", IntegerType()), NestedField(7, "b", StringType())))
 POINT = StructType((NestedField(4, "x", IntegerType()), NestedField(5, "inner", INNER)))

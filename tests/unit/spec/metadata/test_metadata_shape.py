@@ -16,7 +16,7 @@ from sqlext.spec.schema import Schema, assign_fresh_ids
 from sqlext.spec.sort_order import UNSORTED
 from sqlext.spec.stored_fields import stored_schema
 from sqlext.spec.types import IntegerType, NestedField, StructType, Type
-from sqlext.sql.syntax.type_name import spark_type_text
+from sqlext.sql.syntax.type_text import spark_type_text
 from sqlext.write.arrow_schema import schema_to_arrow
 from unit.spec import iceberg_tables
 

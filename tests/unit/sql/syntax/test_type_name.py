@@ -24,7 +24,8 @@ from sqlext.spec.types import (
     UuidType,
     VariantType,
 )
-from sqlext.sql.syntax.type_name import ddl_type_text, parse_type, spark_type_text
+from sqlext.sql.syntax.type_name import parse_type
+from sqlext.sql.syntax.type_text import ddl_type_text, spark_type_text
 
 
 @pytest.mark.parametrize(
