@@ -49,6 +49,10 @@ TABLE_FORMAT: Mapping[str, Condition] = {
     "FILE_NOT_FOUND": Condition(
         "58030", "The file {path} ({kind}) does not exist. Restore it, or read an earlier snapshot of the table."
     ),
+    "ROWS_NEED_SPARK": Condition(
+        "0A000",
+        "Rows of {name} are not read without Spark: {reason}. Read them by SELECT in a session; sqlext sql starts one.",
+    ),
     "NO_TABLE_AT_LOCATION": Condition(
         "42P01",
         "There is no Iceberg table at {location}: {reason}. Give the folder of a table, or one of its"

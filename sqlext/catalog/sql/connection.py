@@ -24,7 +24,7 @@ def open_database(name: str, options: Mapping[str, str]) -> Database:
     uri = options["uri"].removeprefix("jdbc:")
     scheme = uri.partition(":")[0].partition("+")[0]
     if scheme == _SQLITE:
-        return SqliteDatabase(name, _sqlite_path(name, uri))
+        return SqliteDatabase(name, sqlite_path(name, uri))
     if scheme in _POSTGRESQL:
         address, settings = _postgres_address(name, uri)
         shared = {key.removeprefix("jdbc."): value for key, value in options.items() if key.startswith("jdbc.")}
@@ -33,8 +33,11 @@ def open_database(name: str, options: Mapping[str, str]) -> Database:
     raise AnalysisError("CATALOG_OPTION_INVALID", name=name, option="uri", value=f"{scheme}:…", allowed=_ALLOWED)
 
 
-def _sqlite_path(name: str, uri: str) -> str:
-    """The path of `sqlite:/a`, `sqlite:file:/a` or `sqlite:////a`; it may be relative to the working folder."""
+def sqlite_path(name: str, uri: str) -> str:
+    """The path of `sqlite:/a`, `sqlite:file:/a` or `sqlite:////a`; it may be relative to the working folder.
+
+    Raises AnalysisError CATALOG_OPTION_INVALID for a database in memory.
+    """
     rest = uri.partition(":")[2]
     if rest.startswith("///"):
         rest = rest[3:]

@@ -1,0 +1,217 @@
+"""The catalog that a command line or the environment names, and the tables in it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta, timezone
+from functools import cached_property
+from pathlib import Path
+
+import typer
+
+from sqlext.catalog.catalog import Catalog, LoadedTable
+from sqlext.catalog.catalog_settings import open_catalog
+from sqlext.catalog.identifier import Namespace, TableIdentifier, quoted
+from sqlext.catalog.sql.connection import open_database, sqlite_path
+from sqlext.catalog.static_table import load_static_table
+from sqlext.errors import AnalysisError, NotFoundError
+from sqlext.scan.files.manifest_cache import ManifestCache
+from sqlext.scan.metadata_tables.metadata_table import TableState
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.table_metadata import TableMetadata
+from sqlext.storage.file_io import FileIO
+from sqlext.storage.location import configured_location, is_object, to_local_path
+from sqlext.storage.scheme_io import SchemeIO, s3_settings
+
+DEFAULT_NAME = "lake"
+_DATABASES = ("sqlite:", "postgresql:", "postgres:", "jdbc:")
+_OF_DATABASES = ("jdbc", "sql")
+_PART = re.compile(r"`((?:[^`]|``)+)`|([^`.]+)")
+_INIT = "jdbc.init-catalog-tables"
+
+
+@dataclass(frozen=True, slots=True)
+class NamedTable:
+    """A table at a version: its `catalog` is None for one that is named by its place."""
+
+    name: str
+    catalog: Catalog | None
+    table: LoadedTable
+    snapshot: Snapshot | None
+    io: FileIO
+
+    @property
+    def metadata(self) -> TableMetadata:
+        return self.table.metadata
+
+    def state(self) -> TableState:
+        """The table as its metadata tables read it, with a cache of its own."""
+        return TableState(self.io, self.metadata, self.table.metadata_location, self.snapshot, ManifestCache())
+
+
+class NamedCatalog:
+    """A catalog by its options, opened when it is asked."""
+
+    def __init__(self, name: str, options: Mapping[str, str] | None) -> None:
+        """`options` are those of `sqlext.configure` without `spark.sql.catalog.<name>.`; None: no catalog is named."""
+        self.name = name
+        self._options = options
+
+    @property
+    def options(self) -> Mapping[str, str]:
+        """Raises typer.BadParameter if no catalog is named."""
+        if self._options is None:
+            told = "name the catalog by --catalog or SQLEXT_CATALOG: a warehouse folder, a database or a REST server"
+            raise typer.BadParameter(told, param_hint="--catalog")
+        return self._options
+
+    @cached_property
+    def catalog(self) -> Catalog:
+        """Raises as `open_catalog`, and typer.BadParameter for a folder or file that is not there."""
+        options = dict(self.options)
+        warehouse = options.get("warehouse", "")
+        kind = options.get("type", "hadoop").lower()
+        if kind in _OF_DATABASES and not warehouse:
+            told = "say where the tables of the database are: --option warehouse=FOLDER"
+            raise typer.BadParameter(told, param_hint="--option")
+        if kind not in ("rest", *_OF_DATABASES) and warehouse and not is_object(warehouse):
+            _require_there(to_local_path(configured_location(warehouse)))
+        return open_catalog(self.name, options)
+
+    def identifier(self, text: str) -> TableIdentifier:
+        """The name of a table, as in SQL, with or without the catalog's. Raises AnalysisError INVALID_NAME."""
+        parts = name_parts(text)
+        if parts[0] == self.name and len(parts) > 2 and not self.catalog.namespace_exists((self.name,)):
+            parts = parts[1:]
+        return TableIdentifier(parts[:-1], parts[-1])
+
+    def namespace(self, text: str | None) -> Namespace:
+        """The namespace of a dotted name, with or without the catalog's name before it; the root for None."""
+        parts = () if text is None else name_parts(text, least=1)
+        return parts[1:] if parts[:1] == (self.name,) and not self.catalog.namespace_exists(parts) else parts
+
+    def table(self, text: str, version: str | None = None, at: str | None = None) -> NamedTable:
+        """The table `text`: a name in the catalog, or its folder or one of its metadata files.
+
+        `version` is a snapshot's id, a branch or a tag, `at` a time as ISO 8601, in UTC without an offset; the head of
+        main without both. Raises NotFoundError, and errors of the catalog.
+        """
+        if is_place(text):
+            io = SchemeIO(s3_settings(self._options or {}))
+            table = load_static_table(text, io)
+            return NamedTable(text, None, table, _snapshot(text, table.metadata, version, at), io)
+        identifier = self.identifier(text)
+        table = self.catalog.load_table(identifier)
+        name = quoted(self.name, *identifier.namespace, identifier.name)
+        return NamedTable(name, self.catalog, table, _snapshot(name, table.metadata, version, at), self.catalog.io)
+
+
+def named_catalog(text: str | None, given: Iterable[str], name: str | None) -> NamedCatalog:
+    """The catalog of `--catalog`, `--option key=value` and `--name`.
+
+    `text` is a folder, an s3:// location, the URI of a database or of a REST server; the options decide where they say
+    more. Raises typer.BadParameter for an option without a value, or an unclear catalog.
+    """
+    options = dict(_option(one) for one in given)
+    if text is not None:
+        options = {**_of_text(text), **options}
+    if not options:
+        return NamedCatalog(name or DEFAULT_NAME, None)
+    if options.get("type", "").lower() in _OF_DATABASES:
+        # A look at a database makes no tables in it.
+        options.setdefault(_INIT, "false")
+        return NamedCatalog(name or _name_in_database(options), options)
+    return NamedCatalog(name or DEFAULT_NAME, options)
+
+
+def name_parts(text: str, least: int = 2) -> tuple[str, ...]:
+    """The parts, at least so many, of a dotted SQL name, in backticks where they have dots. Raises AnalysisError
+    INVALID_NAME."""
+    parts, place = [], 0
+    while True:
+        found = _PART.match(text, place)
+        if found is None:
+            raise AnalysisError("INVALID_NAME", name=text, reason="it is no dotted name")
+        parts.append(found[1].replace("``", "`") if found[1] else found[2].strip())
+        if found.end() == len(text):
+            break
+        if text[found.end()] != ".":
+            raise AnalysisError("INVALID_NAME", name=text, reason="a part in backticks ends before the next dot")
+        place = found.end() + 1
+    if len(parts) < least:
+        raise AnalysisError("INVALID_NAME", name=text, reason="a table is named with its namespace, as in db.orders")
+    return tuple(parts)
+
+
+def is_place(text: str) -> bool:
+    """Whether a table is named by its folder or metadata file."""
+    return "/" in text or text.endswith((".metadata.json", ".metadata.json.gz")) or text in (".", "..")
+
+
+def snapshot_of(name: str, metadata: TableMetadata, text: str) -> Snapshot:
+    """The snapshot of an id, branch or tag. Raises NotFoundError SNAPSHOT_NOT_FOUND."""
+    if text in metadata.refs:
+        return metadata.snapshot(metadata.refs[text].snapshot_id)
+    found = metadata.snapshot_or_none(int(text)) if text.isascii() and text.isdecimal() else None
+    if found is None:
+        raise NotFoundError("SNAPSHOT_NOT_FOUND", snapshot=text, name=name)
+    return found
+
+
+def _snapshot(name: str, metadata: TableMetadata, version: str | None, at: str | None) -> Snapshot | None:
+    if version is not None and at is not None:
+        raise typer.BadParameter("a version is chosen by --version or by --at, not by both", param_hint="--at")
+    if version is not None:
+        return snapshot_of(name, metadata, version)
+    return metadata.current_snapshot() if at is None else metadata.snapshot_as_of(_milliseconds(at))
+
+
+def _milliseconds(text: str) -> int:
+    try:
+        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
+        if moment.tzinfo is not None:
+            moment = moment.astimezone(timezone.utc).replace(tzinfo=None)
+        return (moment - datetime(1970, 1, 1)) // timedelta(milliseconds=1)
+    except ValueError:
+        told = f"{text} is no time: write it as 2026-01-31T12:00:00, in UTC, or with an offset"
+        raise typer.BadParameter(told, param_hint="--at") from None
+
+
+def _option(text: str) -> tuple[str, str]:
+    key, separator, value = text.partition("=")
+    if not separator or not key.strip():
+        raise typer.BadParameter(f"{text} is not of the form key=value", param_hint="--option")
+    return key.strip(), value
+
+
+def _of_text(text: str) -> dict[str, str]:
+    if text.startswith(("http://", "https://")):
+        return {"type": "rest", "uri": text}
+    if text.startswith(_DATABASES):
+        return {"type": "jdbc", "uri": text}
+    return {"type": "hadoop", "warehouse": text}
+
+
+def _require_there(path: str) -> None:
+    if not Path(path).exists():
+        raise typer.BadParameter(f"there is no {path}", param_hint="--catalog")
+
+
+def _name_in_database(options: Mapping[str, str]) -> str:
+    """The name that the database has its one catalog under, by which Spark calls it."""
+    uri = options.get("uri", "").removeprefix("jdbc:")
+    if uri.startswith("sqlite:"):
+        _require_there(sqlite_path(DEFAULT_NAME, uri))
+    database = open_database(DEFAULT_NAME, options)
+    if not database.columns("iceberg_tables"):
+        return DEFAULT_NAME
+    queries = ["SELECT DISTINCT catalog_name FROM iceberg_tables"]
+    if database.columns("iceberg_namespace_properties"):
+        queries.append("SELECT DISTINCT catalog_name FROM iceberg_namespace_properties")
+    names = sorted({str(row[0]) for query in queries for row in database.rows(query)})
+    if len(names) > 1:
+        told = f"the database has the catalogs {', '.join(names)}: choose one by --name"
+        raise typer.BadParameter(told, param_hint="--name")
+    return names[0] if names else DEFAULT_NAME

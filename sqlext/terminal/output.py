@@ -1,0 +1,98 @@
+"""What commands print: tables for people and pipes, one JSON document for programs.
+
+Names are data of whoever made the table: control characters, by which a terminal takes orders, are shown as escapes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import date, datetime, time, timedelta
+from decimal import Decimal
+from typing import Any
+from uuid import UUID
+
+from rich import box
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+# As wide as any line: in a pipe nothing is folded.
+_PIPE_WIDTH = 100_000
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
+
+
+def console(*, to_errors: bool = False) -> Console:
+    """The console of standard output or standard error: in colours and as wide as the terminal, plain in a pipe."""
+    stream = sys.stderr if to_errors else sys.stdout
+    if stream.isatty():
+        return Console(file=stream, highlight=False)
+    return Console(file=stream, highlight=False, no_color=True, width=_PIPE_WIDTH, soft_wrap=True)
+
+
+def shown(value: object) -> str:
+    """A value as text that a terminal only shows: control characters are escapes, None is empty."""
+    if value is None:
+        return ""
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode(), str(value))
+
+
+def print_rows(
+    columns: Sequence[str], rows: Iterable[Sequence[object]], *, right: Sequence[str] = (), title: str = ""
+) -> None:
+    """Prints a table; the columns `right` are aligned to the right, as numbers are."""
+    out = console()
+    if title:
+        out.print(Text(f"\n{title}" if not out.is_terminal else title, style="bold"))
+    table = Table(box=box.SIMPLE_HEAD if out.is_terminal else None, pad_edge=False, header_style="bold")
+    for column in columns:
+        is_number = column in right
+        table.add_column(
+            Text(shown(column)),
+            justify="right" if is_number else "left",
+            overflow="fold",
+            no_wrap=is_number or not out.is_terminal,
+        )
+    for row in rows:
+        table.add_row(*(Text(shown(value)) for value in row))
+    out.print(table)
+
+
+def print_line(text: str, style: str = "") -> None:
+    """Prints a line of text."""
+    console().print(Text(shown(text), style=style))
+
+
+def print_json(document: object) -> None:
+    """Prints one JSON document of plain values, see `plain`."""
+    sys.stdout.write(json.dumps(plain(document), indent=2, ensure_ascii=False) + "\n")
+
+
+def print_error(text: str) -> None:
+    """Prints a line to standard error, in red."""
+    console(to_errors=True).print(Text(shown(text), style="red"))
+
+
+def plain(value: Any) -> Any:
+    """A value as JSON has it: dates and times as ISO 8601, decimals as text, bytes as hexadecimal digits, NaN and
+    infinities as their names."""
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else str(value)
+    if isinstance(value, datetime | date | time):
+        return value.isoformat()
+    if isinstance(value, timedelta):
+        return value.total_seconds()
+    if isinstance(value, Decimal | UUID):
+        return str(value)
+    if isinstance(value, bytes | bytearray):
+        return bytes(value).hex()
+    if isinstance(value, Mapping):
+        return {str(key): plain(one) for key, one in value.items()}
+    if isinstance(value, Iterable):
+        return [plain(one) for one in value]
+    return str(value)

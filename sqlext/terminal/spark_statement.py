@@ -1,0 +1,80 @@
+"""`sqlext sql`: one statement in a session of Spark, which it starts."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+
+from sqlext.any_session import catalog_class
+from sqlext.spark_session import configure
+from sqlext.terminal.named_catalog import NamedCatalog
+from sqlext.terminal.output import print_error, print_json, print_line, print_rows
+from sqlext.terminal.table_rows import cell
+
+
+def print_statement(named: NamedCatalog, text: str, most: int | None, *, as_json: bool) -> bool:
+    """Runs a statement and prints at most so many rows of its result; whether it succeeded."""
+    with _session(named) as spark:
+        try:
+            _print(spark.sql(text), most, as_json)
+        except PySparkException as error:
+            print_error(_told(error))
+            return False
+    return True
+
+
+def _print(result: DataFrame, most: int | None, as_json: bool) -> None:
+    names = result.columns
+    if not names:
+        if as_json:
+            print_json({"columns": [], "rows": [], "is_all": True})
+        return
+    found = result.collect() if most is None else result.take(most + 1)
+    is_all = most is None or len(found) <= most
+    rows = [list(row) for row in found[:most]]
+    if as_json:
+        values = [[_values(one) for one in row] for row in rows]
+        print_json({"columns": names, "rows": values, "is_all": is_all})
+        return
+    print_rows(names, [[cell(_values(one)) for one in row] for row in rows])
+    if not is_all:
+        print_line("more rows are left out; --limit 0 shows all", "dim")
+
+
+def _values(value: object) -> object:
+    """A value of a result with rows of structs as mappings."""
+    as_dict = getattr(value, "asDict", None)
+    if as_dict is not None:
+        return as_dict(recursive=True)
+    return [_values(one) for one in value] if isinstance(value, list) else value
+
+
+@contextmanager
+def _session(named: NamedCatalog) -> Iterator[SparkSession]:
+    prefix = f"spark.sql.catalog.{named.name}"
+    builder = (
+        SparkSession.builder.master("local[*]")
+        .appName("sqlext")
+        .config("spark.ui.enabled", "false")
+        .config("spark.ui.showConsoleProgress", "false")
+        .config("spark.log.level", "ERROR")
+        .config("spark.sql.defaultCatalog", named.name)
+        .config(prefix, catalog_class(named.name))
+    )
+    for key, value in named.options.items():
+        builder = builder.config(f"{prefix}.{key}", value)
+    logging.getLogger("py4j").setLevel(logging.CRITICAL)
+    spark = configure(builder).getOrCreate()
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+def _told(error: PySparkException) -> str:
+    """The message without the plan and the stack of the JVM behind it."""
+    return str(error).partition("\n\nJVM stacktrace")[0].partition(";\n'")[0].strip()
