@@ -1,7 +1,7 @@
 """sqlext: Iceberg tables with primary keys for PySpark.
 
 Names are imported on first use: an executor that only writes files needs neither a session nor a SQL parser, and a
-client of Spark Connect only `transaction`, `upsert` and `write_stream`, which need no package but PySpark.
+client of Spark Connect only `table`, `transaction`, `upsert` and `write_stream`, which need no package but PySpark.
 """
 
 from importlib import import_module
@@ -10,16 +10,18 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from sqlext.any_session import transaction, upsert
     from sqlext.errors import SqlextError
+    from sqlext.notebook.shown_table import table
     from sqlext.spark_session import attach, configure, session
     from sqlext.streaming.stream_write import write_stream
 
-__all__ = ["SqlextError", "attach", "configure", "session", "transaction", "upsert", "write_stream"]
+__all__ = ["SqlextError", "attach", "configure", "session", "table", "transaction", "upsert", "write_stream"]
 
 _MODULES = {
     "SqlextError": "sqlext.errors",
     "attach": "sqlext.spark_session",
     "configure": "sqlext.spark_session",
     "session": "sqlext.spark_session",
+    "table": "sqlext.notebook.shown_table",
     "transaction": "sqlext.any_session",
     "upsert": "sqlext.any_session",
     "write_stream": "sqlext.streaming.stream_write",

@@ -30,8 +30,10 @@ ALLOWED = {
     "spark": FORMAT | {"storage", "catalog", "scan", "write", "sql", "thresholds"},
     "command": FORMAT
     | {"storage", "catalog", "scan", "write", "commit", "sql", "spark", "property_names", "thresholds"},
+    "description": FORMAT | {"storage", "catalog", "scan", "sql", "command"},
     "changelog": FORMAT,
-    "procedure": FORMAT | {"storage", "catalog", "scan", "write", "commit", "sql", "spark", "command"},
+    "procedure": FORMAT
+    | {"storage", "catalog", "scan", "write", "commit", "sql", "spark", "command", "description"},
     "streaming": FORMAT | {"storage", "catalog", "scan", "write", "commit", "sql", "spark", "command"},
     "dispatch": FORMAT | {"storage", "catalog", "scan", "write", "commit", "sql", "spark", "command", "procedure"},
     "spark_session": FORMAT
@@ -39,7 +41,12 @@ ALLOWED = {
     | {"any_session", "streaming"},
     "serve": {"errors", "spark", "spark_session"},
     "any_session": {"errors"},
-    "__init__": {"any_session", "errors", "spark_session", "streaming"},
+    "notebook": {"errors", "any_session", "catalog", "description"},
+    "terminal": FORMAT
+    | {"storage", "catalog", "scan", "write", "commit", "sql", "spark", "command", "description"}
+    | {"any_session", "spark_session"},
+    "__init__": {"any_session", "errors", "notebook", "spark_session", "streaming"},
+    "__main__": {"terminal"},
 }
 ROOMS = {
     "catalog": ["", "sql", "rest", "catalog_settings"],

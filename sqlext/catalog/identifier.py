@@ -16,6 +16,7 @@ MAX_NAME_BYTES = 200
 Namespace = tuple[str, ...]
 
 _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_PART = re.compile(r"`((?:[^`]|``)+)`|([^`.]+)")
 _ENCODED = re.compile(r"%(?:2e|2f|5c|00)", re.IGNORECASE)
 _FORBIDDEN = "/\\:"
 
@@ -82,3 +83,22 @@ def quoted(*parts: str) -> str:
         part if _PLAIN.fullmatch(part) else "`" + part.encode("utf-8", "replace").decode().replace("`", "``") + "`"
         for part in parts
     )
+
+
+def name_parts(text: str, least: int = 1) -> tuple[str, ...]:
+    """The parts, at least so many, of a dotted SQL name, in backticks where they have dots. Raises AnalysisError
+    INVALID_NAME."""
+    parts, place = [], 0
+    while True:
+        found = _PART.match(text, place)
+        if found is None:
+            raise AnalysisError("INVALID_NAME", name=text, reason="it is no dotted name")
+        parts.append(found[1].replace("``", "`") if found[1] else found[2].strip())
+        if found.end() == len(text):
+            break
+        if text[found.end()] != ".":
+            raise AnalysisError("INVALID_NAME", name=text, reason="a part in backticks ends before the next dot")
+        place = found.end() + 1
+    if len(parts) < least:
+        raise AnalysisError("INVALID_NAME", name=text, reason="a table is named with its namespace, as in db.orders")
+    return tuple(parts)

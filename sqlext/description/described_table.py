@@ -6,7 +6,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 
 from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.command.doctor.care_plan import care
-from sqlext.description.facts import (
+from sqlext.description.property_words import property_words
+from sqlext.description.table_facts import (
     CareTask,
     Check,
     Column,
@@ -17,7 +18,6 @@ from sqlext.description.facts import (
     Setting,
     SizeClass,
 )
-from sqlext.description.property_words import property_words
 from sqlext.errors import UnsupportedError
 from sqlext.properties import KEY_ENFORCED
 from sqlext.scan.filter.file_filter import partition_key

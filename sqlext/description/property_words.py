@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from sqlext.description.facts import bytes_told
+from sqlext.description.table_facts import bytes_told
 from sqlext.errors import AnalysisError
 from sqlext.properties import (
     ALL,

@@ -128,6 +128,10 @@ STATEMENTS: Mapping[str, Condition] = {
         "42713",
         "The column {name} has a static value in PARTITION and is in the column list too. Remove it from one.",
     ),
+    "PICTURES_NEED_PACKAGE": Condition(
+        "0A000",
+        "Pictures of a table are drawn by the package {package}, which this Python lacks. Install sqlext[pictures].",
+    ),
     "UNRESOLVED_COLUMN.WITH_SUGGESTION": Condition(
         "42703", "The column {name} cannot be resolved in {where}. Did you mean one of: {suggestions}?"
     ),

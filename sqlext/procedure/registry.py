@@ -12,6 +12,7 @@ from sqlext.procedure.compute_statistics import COMPUTE_PARTITION_STATS, COMPUTE
 from sqlext.procedure.consumers import CONSUMERS, DROP_CONSUMER, RESET_CONSUMER
 from sqlext.procedure.convert_equality_deletes import CONVERT_EQUALITY_DELETES
 from sqlext.procedure.create_changelog_view import CREATE_CHANGELOG_VIEW
+from sqlext.procedure.describe_table import DESCRIBE_TABLE
 from sqlext.procedure.dropped_tables import DROPPED_TABLES
 from sqlext.procedure.expire_partitions import EXPIRE_PARTITIONS
 from sqlext.procedure.expire_snapshots import EXPIRE_SNAPSHOTS
@@ -52,6 +53,7 @@ PROCEDURES: Mapping[str, Procedure] = MappingProxyType(
             CONSUMERS,
             CONVERT_EQUALITY_DELETES,
             CREATE_CHANGELOG_VIEW,
+            DESCRIBE_TABLE,
             DROP_CONSUMER,
             DROPPED_TABLES,
             EXPIRE_PARTITIONS,

@@ -9,7 +9,7 @@ from rich.text import Text
 
 from sqlext.command.doctor.care_plan import health
 from sqlext.description.described_table import describe_table, history
-from sqlext.description.facts import (
+from sqlext.description.table_facts import (
     Commit,
     Description,
     bytes_told,
@@ -36,9 +36,14 @@ def print_description(named: NamedTable, now_ms: int, commits: int, *, as_json: 
         print_rows(("property", "value", "what it does"), rows, title="Properties")
     _print_commits(described.commits, described.commit_count, title="Timeline")
     _print_sizes(described)
+    due = [one for one in described.care if one.count != 0]
+    if not due:
+        print_line("")
+        print_line("Care has nothing to do")
+        return
     print_rows(
         ("task", "now", "bytes", "how"),
-        [(one.name, count_told(one.count), bytes_told(one.bytes), one.words) for one in described.care],
+        [(one.name, count_told(one.count), bytes_told(one.bytes), one.words) for one in due],
         right=("now", "bytes"),
         title="What care would do",
     )
@@ -122,6 +127,9 @@ def _print_columns(described: Description) -> None:
 
 
 def _print_commits(commits: Sequence[Commit], count: int, title: str = "") -> None:
+    if not commits:
+        print_line(f"{title}: no snapshots yet" if title else "no snapshots yet")
+        return
     rows = [
         (
             one.committed_at,

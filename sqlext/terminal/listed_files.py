@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from itertools import islice
 
-from sqlext.description.facts import bytes_told, count_told
+from sqlext.description.table_facts import bytes_told, count_told
 from sqlext.scan.metadata_tables.metadata_table import TableState
 from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.manifests.manifest import ManifestFile

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlext.catalog.catalog import Catalog
 from sqlext.catalog.identifier import Namespace, TableIdentifier
 from sqlext.description.described_table import moment
-from sqlext.description.facts import bytes_told, count_told
+from sqlext.description.table_facts import bytes_told, count_told
 from sqlext.errors import SqlextError
 from sqlext.terminal.output import print_json, print_line, print_rows
 

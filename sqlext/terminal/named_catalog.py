@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta, timezone
@@ -13,10 +12,10 @@ import typer
 
 from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.catalog_settings import open_catalog
-from sqlext.catalog.identifier import Namespace, TableIdentifier, quoted
+from sqlext.catalog.identifier import Namespace, TableIdentifier, name_parts, quoted
 from sqlext.catalog.sql.connection import open_database, sqlite_path
 from sqlext.catalog.static_table import load_static_table
-from sqlext.errors import AnalysisError, NotFoundError
+from sqlext.errors import NotFoundError
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.scan.metadata_tables.metadata_table import TableState
 from sqlext.spec.metadata.snapshot import Snapshot
@@ -28,7 +27,6 @@ from sqlext.storage.scheme_io import SchemeIO, s3_settings
 DEFAULT_NAME = "lake"
 _DATABASES = ("sqlite:", "postgresql:", "postgres:", "jdbc:")
 _OF_DATABASES = ("jdbc", "sql")
-_PART = re.compile(r"`((?:[^`]|``)+)`|([^`.]+)")
 _INIT = "jdbc.init-catalog-tables"
 
 
@@ -82,14 +80,14 @@ class NamedCatalog:
 
     def identifier(self, text: str) -> TableIdentifier:
         """The name of a table, as in SQL, with or without the catalog's. Raises AnalysisError INVALID_NAME."""
-        parts = name_parts(text)
+        parts = name_parts(text, least=2)
         if parts[0] == self.name and len(parts) > 2 and not self.catalog.namespace_exists((self.name,)):
             parts = parts[1:]
         return TableIdentifier(parts[:-1], parts[-1])
 
     def namespace(self, text: str | None) -> Namespace:
         """The namespace of a dotted name, with or without the catalog's name before it; the root for None."""
-        parts = () if text is None else name_parts(text, least=1)
+        parts = () if text is None else name_parts(text)
         return parts[1:] if parts[:1] == (self.name,) and not self.catalog.namespace_exists(parts) else parts
 
     def table(self, text: str, version: str | None = None, at: str | None = None) -> NamedTable:
@@ -124,25 +122,6 @@ def named_catalog(text: str | None, given: Iterable[str], name: str | None) -> N
         options.setdefault(_INIT, "false")
         return NamedCatalog(name or _name_in_database(options), options)
     return NamedCatalog(name or DEFAULT_NAME, options)
-
-
-def name_parts(text: str, least: int = 2) -> tuple[str, ...]:
-    """The parts, at least so many, of a dotted SQL name, in backticks where they have dots. Raises AnalysisError
-    INVALID_NAME."""
-    parts, place = [], 0
-    while True:
-        found = _PART.match(text, place)
-        if found is None:
-            raise AnalysisError("INVALID_NAME", name=text, reason="it is no dotted name")
-        parts.append(found[1].replace("``", "`") if found[1] else found[2].strip())
-        if found.end() == len(text):
-            break
-        if text[found.end()] != ".":
-            raise AnalysisError("INVALID_NAME", name=text, reason="a part in backticks ends before the next dot")
-        place = found.end() + 1
-    if len(parts) < least:
-        raise AnalysisError("INVALID_NAME", name=text, reason="a table is named with its namespace, as in db.orders")
-    return tuple(parts)
 
 
 def is_place(text: str) -> bool:

@@ -58,7 +58,14 @@ def print_rows(
         )
     for row in rows:
         table.add_row(*(Text(shown(value)) for value in row))
-    out.print(table)
+    if out.is_terminal:
+        out.print(table)
+        return
+    with out.capture() as captured:
+        out.print(table)
+    for line in captured.get().splitlines():
+        # The last column is padded to its width, which is nothing that a pipe needs.
+        out.print(line.rstrip(), markup=False, highlight=False)
 
 
 def print_line(text: str, style: str = "") -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
@@ -80,7 +81,7 @@ def cell(value: object) -> str | None:
     if value is None:
         return "null"
     told = plain(value)
-    return str(told).lower() if isinstance(told, bool) else str(told)
+    return told if isinstance(told, str) else json.dumps(told, ensure_ascii=False)
 
 
 def numeric(schema: Schema) -> list[str]:

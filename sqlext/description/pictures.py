@@ -1,0 +1,134 @@
+"""Pictures of a table by matplotlib: static, so that they are seen wherever a notebook is, on a ground of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from sqlext.description.table_facts import CareTask, Commit, Contents, bytes_told, class_told
+
+IN, OUT, REWRITTEN, SIZE = "#3f8f5b", "#d1605e", "#b0b0b0", "#4c83c3"
+_CHANGES = (("INSERT", IN, "inserted"), ("UPDATE_AFTER", SIZE, "updated"), ("DELETE", OUT, "deleted"))
+_MOST_LABELS = 8
+_INK = "#333333"
+
+
+def history_picture(name: str, commits: Sequence[Commit]) -> Figure:
+    """The rows that came and went with each snapshot of main, oldest first, above the rows stored after it. Rewrites of
+    files are grey."""
+    shown = [one for one in reversed(commits) if one.is_ancestor]
+    figure = _figure(8.5, 4.6)
+    upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(3, 2))
+    places = range(len(shown))
+    came = [one.rows_in or 0 for one in shown]
+    went = [-(one.rows_out or 0) for one in shown]
+    is_rewrite = [one.operation == "replace" for one in shown]
+    upper.bar(places, came, color=[REWRITTEN if grey else IN for grey in is_rewrite], width=0.7)
+    upper.bar(places, went, color=[REWRITTEN if grey else OUT for grey in is_rewrite], width=0.7)
+    upper.axhline(0, color=_INK, linewidth=0.8)
+    upper.set_title(f"{_plain(name)}: rows in and out", loc="left")
+    stored = [(place, one.rows) for place, one in zip(places, shown, strict=True) if one.rows is not None]
+    lower.step([place for place, _ in stored], [rows for _, rows in stored], where="mid", color=SIZE)
+    lower.set_ylim(bottom=0)
+    lower.set_title("rows stored", loc="left", fontsize="medium")
+    step = max(1, -(-len(shown) // _MOST_LABELS))
+    lower.set_xticks(
+        [place for place in places if place % step == 0],
+        [_label(one.committed_at) for place, one in zip(places, shown, strict=True) if place % step == 0],
+        fontsize="small",
+    )
+    for axes in (upper, lower):
+        _counts(axes)
+    return _empty(figure, upper, "no snapshots yet") if not shown else figure
+
+
+def files_picture(name: str, contents: Contents) -> Figure:
+    """The data files by their sizes."""
+    figure = _figure(7.5, 3.2)
+    axes = figure.subplots()
+    axes.set_title(f"{_plain(name)}: {contents.data_files:,} data files, {bytes_told(contents.bytes)}", loc="left")
+    if not contents.sizes:
+        return _empty(figure, axes, "no data files yet")
+    bars = axes.bar(range(len(contents.sizes)), [one.files for one in contents.sizes], color=SIZE, width=0.8)
+    axes.bar_label(bars, [f"{one.files:,}" if one.files else "" for one in contents.sizes], fontsize="small")
+    axes.set_xticks(
+        range(len(contents.sizes)),
+        [class_told(one).replace(" to ", "\nto ") for one in contents.sizes],
+        fontsize="small",
+    )
+    axes.margins(y=0.15)
+    _counts(axes)
+    return figure
+
+
+def health_picture(name: str, contents: Contents, care: Sequence[CareTask]) -> Figure:
+    """Live and dead rows, and the bytes that each task of care would read or free."""
+    figure = _figure(8.5, 3.4)
+    left, right = figure.subplots(1, 2, width_ratios=(2, 3))
+    left.bar(["live", "dead"], [contents.live_rows, contents.dead_rows], color=[IN, OUT], width=0.6)
+    left.set_title(f"{_plain(name)}: rows", loc="left")
+    _counts(left)
+    tasks = [one for one in care if one.count is not None]
+    bars = right.barh([one.name for one in tasks], [one.bytes or 0 for one in tasks], color=SIZE, height=0.6)
+    right.bar_label(
+        bars, [f"{one.count:,}, {bytes_told(one.bytes or 0)}" for one in tasks], padding=3, fontsize="small"
+    )
+    right.invert_yaxis()
+    right.set_title("what care would do, in bytes", loc="left")
+    right.xaxis.set_major_formatter(FuncFormatter(lambda size, _: bytes_told(int(size))))
+    right.xaxis.set_major_locator(MaxNLocator(3))
+    right.margins(x=0.35)
+    return figure
+
+
+def changes_picture(name: str, steps: Sequence[Mapping[str, int]], labels: Sequence[str]) -> Figure:
+    """The rows that each step inserted, updated and deleted, by the names of `_change_type`."""
+    figure = _figure(8.5, 3.2)
+    axes = figure.subplots()
+    axes.set_title(f"{_plain(name)}: changed rows", loc="left")
+    if not steps:
+        return _empty(figure, axes, "no changes")
+    above = [0] * len(steps)
+    for kind, colour, told in _CHANGES:
+        counts = [one.get(kind, 0) for one in steps]
+        signed = [-count for count in counts] if kind == "DELETE" else counts
+        bottom = [0] * len(steps) if kind == "DELETE" else above
+        axes.bar(range(len(steps)), signed, bottom=bottom, color=colour, width=0.7, label=told)
+        above = above if kind == "DELETE" else [one + more for one, more in zip(above, counts, strict=True)]
+    axes.axhline(0, color=_INK, linewidth=0.8)
+    step = max(1, -(-len(steps) // _MOST_LABELS))
+    places = range(0, len(steps), step)
+    axes.set_xticks(places, [_plain(labels[place]) for place in places], fontsize="small")
+    axes.legend(frameon=False, ncols=3, fontsize="small", loc="upper left")
+    axes.margins(y=0.25)
+    _counts(axes)
+    return figure
+
+
+def _figure(width: float, height: float) -> Figure:
+    return Figure(figsize=(width, height), layout="constrained", facecolor="white")
+
+
+def _counts(axes: Axes) -> None:
+    axes.yaxis.set_major_locator(MaxNLocator(5, integer=True))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda count, _: f"{abs(int(count)):,}"))
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y", alpha=0.25)
+    axes.set_axisbelow(True)
+
+
+def _empty(figure: Figure, axes: Axes, told: str) -> Figure:
+    axes.text(0.5, 0.5, told, transform=axes.transAxes, ha="center", va="center", color=_INK)
+    return figure
+
+
+def _label(moment: str) -> str:
+    return moment[:16].replace("T", "\n")
+
+
+def _plain(text: str) -> str:
+    """A name as matplotlib shows it: `$` begins no formula."""
+    return text.replace("$", r"\$")
