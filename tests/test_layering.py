@@ -87,6 +87,7 @@ NO_SPARK = {
     "commit",
     "write",
     "sql",
+    "description",
 }
 MOST_FILES = 30
 ONE_THING_TWICE = {

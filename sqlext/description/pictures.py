@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from sqlext.description.table_facts import CareTask, Commit, Contents, bytes_told, class_told
@@ -13,7 +14,11 @@ from sqlext.description.table_facts import CareTask, Commit, Contents, bytes_tol
 IN, OUT, REWRITTEN, SIZE = "#3f8f5b", "#d1605e", "#b0b0b0", "#4c83c3"
 _CHANGES = (("INSERT", IN, "inserted"), ("UPDATE_AFTER", SIZE, "updated"), ("DELETE", OUT, "deleted"))
 _MOST_LABELS = 8
+# A single bar is not to be as wide as the picture.
+_FEWEST_BARS = 5
 _INK = "#333333"
+# Inches around and between the parts of a picture.
+_PAD = 0.1
 
 
 def history_picture(name: str, commits: Sequence[Commit]) -> Figure:
@@ -59,6 +64,7 @@ def files_picture(name: str, contents: Contents) -> Figure:
         [class_told(one).replace(" to ", "\nto ") for one in contents.sizes],
         fontsize="small",
     )
+    axes.set_xlim(-0.6, max(len(contents.sizes), _FEWEST_BARS) - 0.4)
     axes.margins(y=0.15)
     _counts(axes)
     return figure
@@ -68,7 +74,9 @@ def health_picture(name: str, contents: Contents, care: Sequence[CareTask]) -> F
     """Live and dead rows, and the bytes that each task of care would read or free."""
     figure = _figure(8.5, 3.4)
     left, right = figure.subplots(1, 2, width_ratios=(2, 3))
-    left.bar(["live", "dead"], [contents.live_rows, contents.dead_rows], color=[IN, OUT], width=0.6)
+    rows = left.bar(["live", "dead"], [contents.live_rows, contents.dead_rows], color=[IN, OUT], width=0.6)
+    left.bar_label(rows, [contents.live_rows_told, f"{contents.dead_rows:,}"], fontsize="small")
+    left.margins(y=0.15)
     left.set_title(f"{_plain(name)}: rows", loc="left")
     _counts(left)
     tasks = [one for one in care if one.count is not None]
@@ -77,10 +85,10 @@ def health_picture(name: str, contents: Contents, care: Sequence[CareTask]) -> F
         bars, [f"{one.count:,}, {bytes_told(one.bytes or 0)}" for one in tasks], padding=3, fontsize="small"
     )
     right.invert_yaxis()
-    right.set_title("what care would do, in bytes", loc="left")
-    right.xaxis.set_major_formatter(FuncFormatter(lambda size, _: bytes_told(int(size))))
-    right.xaxis.set_major_locator(MaxNLocator(3))
-    right.margins(x=0.35)
+    right.set_title("what care would read or free", loc="left")
+    right.xaxis.set_visible(False)
+    right.spines[["top", "right", "bottom"]].set_visible(False)
+    right.margins(x=0.4)
     return figure
 
 
@@ -102,6 +110,7 @@ def changes_picture(name: str, steps: Sequence[Mapping[str, int]], labels: Seque
     step = max(1, -(-len(steps) // _MOST_LABELS))
     places = range(0, len(steps), step)
     axes.set_xticks(places, [_plain(labels[place]) for place in places], fontsize="small")
+    axes.set_xlim(-0.6, max(len(steps), _FEWEST_BARS) - 0.4)
     axes.legend(frameon=False, ncols=3, fontsize="small", loc="upper left")
     axes.margins(y=0.25)
     _counts(axes)
@@ -109,7 +118,8 @@ def changes_picture(name: str, steps: Sequence[Mapping[str, int]], labels: Seque
 
 
 def _figure(width: float, height: float) -> Figure:
-    return Figure(figsize=(width, height), layout="constrained", facecolor="white")
+    engine = ConstrainedLayoutEngine(w_pad=_PAD, h_pad=_PAD)
+    return Figure(figsize=(width, height), layout=engine, facecolor="white")
 
 
 def _counts(axes: Axes) -> None:
