@@ -34,7 +34,7 @@ white-space:normal;overflow-wrap:anywhere}
 .sqlext th{opacity:.7;font-weight:500;border-bottom:1px solid rgba(128,128,128,.4)}
 .sqlext tr{background:transparent}
 .sqlext .number{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
-.sqlext .when{white-space:nowrap;font-variant-numeric:tabular-nums}
+.sqlext .when,.sqlext .id{white-space:nowrap;font-variant-numeric:tabular-nums}
 .sqlext code{font-family:ui-monospace,Menlo,Consolas,monospace;font-size:.95em;color:inherit;background:transparent;
 padding:0}
 .sqlext .mark{border:1px solid rgba(128,128,128,.5);border-radius:4px;padding:0 .35em;margin-right:.3em;font-size:.85em;
@@ -83,7 +83,7 @@ def timeline_html(commits: Sequence[Commit], count: int) -> str:
             f'<td class="number">{_signed("+", one.rows_in)}</td>'
             f'<td class="number">{_signed("−", one.rows_out)}{keys}</td>'
             f'<td class="bars">{_bar("in", one.rows_in, most)}{_bar("out", one.rows_out, most)}</td>'
-            f'<td class="number">{count_told(one.rows)}</td><td><code>{one.snapshot_id}</code></td></tr>'
+            f'<td class="number">{count_told(one.rows)}</td><td class="id"><code>{one.snapshot_id}</code></td></tr>'
         )
     heads = _heads("when", "who", "what", "#rows in", "#rows out", "", "#rows stored", "snapshot")
     left = (

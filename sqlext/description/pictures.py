@@ -76,7 +76,7 @@ def health_picture(name: str, contents: Contents, care: Sequence[CareTask]) -> F
     left, right = figure.subplots(1, 2, width_ratios=(2, 3))
     rows = left.bar(["live", "dead"], [contents.live_rows, contents.dead_rows], color=[IN, OUT], width=0.6)
     left.bar_label(rows, [contents.live_rows_told, f"{contents.dead_rows:,}"], fontsize="small")
-    left.margins(y=0.15)
+    left.margins(x=0.25, y=0.15)
     left.set_title(f"{_plain(name)}: rows", loc="left")
     _counts(left)
     tasks = [one for one in care if one.count is not None]
@@ -99,20 +99,25 @@ def changes_picture(name: str, steps: Sequence[Mapping[str, int]], labels: Seque
     axes.set_title(f"{_plain(name)}: changed rows", loc="left")
     if not steps:
         return _empty(figure, axes, "no changes")
-    above = [0] * len(steps)
+    above, below = [0] * len(steps), [0] * len(steps)
     for kind, colour, told in _CHANGES:
         counts = [one.get(kind, 0) for one in steps]
         signed = [-count for count in counts] if kind == "DELETE" else counts
-        bottom = [0] * len(steps) if kind == "DELETE" else above
-        axes.bar(range(len(steps)), signed, bottom=bottom, color=colour, width=0.7, label=told)
-        above = above if kind == "DELETE" else [one + more for one, more in zip(above, counts, strict=True)]
+        axes.bar(
+            range(len(steps)), signed, bottom=0 if kind == "DELETE" else above, color=colour, width=0.7, label=told
+        )
+        if kind == "DELETE":
+            below = signed
+        else:
+            above = [one + more for one, more in zip(above, counts, strict=True)]
     axes.axhline(0, color=_INK, linewidth=0.8)
     step = max(1, -(-len(steps) // _MOST_LABELS))
     places = range(0, len(steps), step)
     axes.set_xticks(places, [_plain(labels[place]) for place in places], fontsize="small")
     axes.set_xlim(-0.6, max(len(steps), _FEWEST_BARS) - 0.4)
     axes.legend(frameon=False, ncols=3, fontsize="small", loc="upper left")
-    axes.margins(y=0.25)
+    # Room for the legend.
+    axes.set_ylim(1.1 * min(below), max(1.0, 1.3 * max(above)))
     _counts(axes)
     return figure
 
@@ -131,6 +136,7 @@ def _counts(axes: Axes) -> None:
 
 
 def _empty(figure: Figure, axes: Axes, told: str) -> Figure:
+    axes.set_axis_off()
     axes.text(0.5, 0.5, told, transform=axes.transAxes, ha="center", va="center", color=_INK)
     return figure
 
