@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import logging
+import os
+import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -68,11 +71,30 @@ def _session(named: NamedCatalog) -> Iterator[SparkSession]:
     for key, value in named.options.items():
         builder = builder.config(f"{prefix}.{key}", value)
     logging.getLogger("py4j").setLevel(logging.CRITICAL)
-    spark = configure(builder).getOrCreate()
+    with _quiet_start():
+        spark = configure(builder).getOrCreate()
     try:
         yield spark
     finally:
         spark.stop()
+
+
+@contextmanager
+def _quiet_start() -> Iterator[None]:
+    """The JVM that starts meanwhile writes what it has to say of itself to a file, which is shown if it fails."""
+    errors = sys.stderr.fileno()
+    terminal = os.dup(errors)
+    with tempfile.TemporaryFile("w+") as said:
+        os.dup2(said.fileno(), errors)
+        try:
+            yield
+        except BaseException:
+            said.seek(0)
+            os.write(terminal, said.read().encode())
+            raise
+        finally:
+            os.dup2(terminal, errors)
+            os.close(terminal)
 
 
 def _told(error: PySparkException) -> str:

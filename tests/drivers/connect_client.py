@@ -38,6 +38,17 @@ def main(port: str) -> dict[str, object]:
         found["in the transaction"] = [spark.table("lake.db.t").count(), other.table("lake.db.t").count()]
     found["after it"] = other.table("lake.db.t").count()
 
+    table = sqlext.table(spark, "lake.db.t")
+    history = table.history().orderBy("committed_at").collect()
+    found["table"] = [
+        table.describe().key[0],
+        "NOT NULL" in table._repr_html_(),
+        repr(table).splitlines()[0].partition(" rows")[0],
+        [history[0].rows_in, history[-1].rows_out],
+        table.diff(history[0].snapshot_id, history[-1].snapshot_id).count(),
+        len(table.plot.changes(history[0].snapshot_id).axes),
+    ]
+
     spark.sql("SELECT 5 AS five").createOrReplaceTempView("mine")
     spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")
     found["views of others"] = refused(lambda: other.table("mine").collect())

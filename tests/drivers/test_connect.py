@@ -1,4 +1,4 @@
-"""Spark Connect: a client without a JVM has SQL, DataFrames, streams, `upsert`, `transaction` and `write_stream`."""
+"""Spark Connect: a client without a JVM has SQL, DataFrames, streams, `table`, `upsert`, `transaction` and `write_stream`."""
 
 from __future__ import annotations
 
@@ -43,6 +43,7 @@ def test_a_client_has_all_that_needs_no_jvm(running: tuple[int, Path]) -> None:
         "many": 249_999,
         "in the transaction": [2, 249_999],
         "after it": 2,
+        "table": ["id", True, "lake.db.t: about 2", [2, 249_997], 2, 1],
         "views of others": "TABLE_OR_VIEW_NOT_FOUND",
         "settings of others": "UTC",
         "errors": [
