@@ -31,8 +31,8 @@ from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.schema import Schema
 from sqlext.spec.transform import VoidTransform
 from sqlext.spec.types import NestedField
+from sqlext.sql.layout_terms import partition_term, sort_term
 from sqlext.sql.literal import write_default_text
-from sqlext.sql.show_create_table import partition_term, sort_term
 from sqlext.sql.syntax.type_text import ddl_type_text
 
 COMMITS = 20

@@ -4,47 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from sqlext.errors import UnsupportedError
 from sqlext.properties import KEY_ENFORCED
 from sqlext.spec.constraint import check_constraints, is_constraint, varchar_lengths
 from sqlext.spec.metadata.stream_state import settings_of
 from sqlext.spec.metadata.table_metadata import TableMetadata
-from sqlext.spec.partition_spec import PartitionField
-from sqlext.spec.schema import Schema
-from sqlext.spec.sort_order import SortField
 from sqlext.spec.transform import (
-    BucketTransform,
-    DayTransform,
-    HourTransform,
-    IdentityTransform,
-    MonthTransform,
-    Transform,
-    TruncateTransform,
     VoidTransform,
-    YearTransform,
 )
 from sqlext.spec.types import NestedField
+from sqlext.sql.layout_terms import partition_term, sort_term, source_name
 from sqlext.sql.literal import write_default_text
 from sqlext.sql.statements.statement import TableName
 from sqlext.sql.syntax.type_text import ddl_type_text
 from sqlext.sql.tokens.quoting import quote_identifier, quote_name, quote_string
-
-_PERIODS: Mapping[type, str] = {
-    YearTransform: "years",
-    MonthTransform: "months",
-    DayTransform: "days",
-    HourTransform: "hours",
-}
-# Suffixes of the partition field names that Iceberg derives if the statement names none.
-_DERIVED_SUFFIXES: Mapping[type, str] = {
-    YearTransform: "_year",
-    MonthTransform: "_month",
-    DayTransform: "_day",
-    HourTransform: "_hour",
-    BucketTransform: "_bucket",
-    TruncateTransform: "_trunc",
-    IdentityTransform: "",
-}
 
 
 def create_table_text(name: TableName, metadata: TableMetadata) -> str:
@@ -58,7 +30,9 @@ def create_table_text(name: TableName, metadata: TableMetadata) -> str:
     lines = [_column(field, lengths) for field in schema.fields]
     if schema.identifier_field_ids:
         enforced = "ENFORCED" if KEY_ENFORCED.of(metadata.properties) else "NOT ENFORCED"
-        lines.append(f"PRIMARY KEY ({', '.join(_source(schema, id) for id in schema.identifier_field_ids)}) {enforced}")
+        lines.append(
+            f"PRIMARY KEY ({', '.join(source_name(schema, id) for id in schema.identifier_field_ids)}) {enforced}"
+        )
     for check in check_constraints(metadata.properties):
         lines.append(f"CONSTRAINT {quote_identifier(check.name)} CHECK ({check.expression})")
     clauses = [f"CREATE TABLE {quote_name(name.parts)} (\n  " + ",\n  ".join(lines) + ")", "USING iceberg"]
@@ -83,35 +57,3 @@ def _column(field: NestedField, lengths: Mapping[int, int]) -> str:
     default = "" if field.write_default is None else f" DEFAULT {write_default_text(field)}"
     comment = "" if field.doc is None else f" COMMENT {quote_string(field.doc)}"
     return f"{quote_identifier(field.name)} {ddl_type_text(field.type, field.id, lengths)}{required}{default}{comment}"
-
-
-def _source(schema: Schema, id: int) -> str:
-    return quote_name(schema.column_path(id))
-
-
-def partition_term(schema: Schema, field: PartitionField) -> str:
-    """A partition field as in PARTITIONED BY. Raises UnsupportedError UNSUPPORTED_TRANSFORM."""
-    term = _term(schema, field.transform, field.source_id)
-    if field.name == schema.column_name(field.source_id) + _DERIVED_SUFFIXES[type(field.transform)]:
-        return term
-    return f"{term} AS {quote_identifier(field.name)}"
-
-
-def sort_term(schema: Schema, field: SortField) -> str:
-    """A sort field as in ORDERED BY. Raises UnsupportedError UNSUPPORTED_TRANSFORM."""
-    nulls = "NULLS FIRST" if field.null_order == "nulls-first" else "NULLS LAST"
-    return f"{_term(schema, field.transform, field.source_id)} {field.direction.upper()} {nulls}"
-
-
-def _term(schema: Schema, transform: Transform, source_id: int) -> str:
-    column = _source(schema, source_id)
-    match transform:
-        case IdentityTransform():
-            return column
-        case BucketTransform():
-            return f"bucket({transform.n}, {column})"
-        case TruncateTransform():
-            return f"truncate({transform.width}, {column})"
-    if type(transform) not in _PERIODS:
-        raise UnsupportedError("UNSUPPORTED_TRANSFORM", transform=transform, column=schema.column_name(source_id))
-    return f"{_PERIODS[type(transform)]}({column})"

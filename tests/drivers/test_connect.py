@@ -1,4 +1,4 @@
-"""Spark Connect: a client without a JVM has SQL, DataFrames, streams, `table`, `upsert`, `transaction` and `write_stream`."""
+"""Spark Connect: a client without a JVM has SQL, DataFrames, streams, and all of sqlext that needs no JVM."""
 
 from __future__ import annotations
 
