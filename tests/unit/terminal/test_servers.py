@@ -1,0 +1,73 @@
+"""Tables of a REST server and of an object store, as a terminal shows them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from catalog.rest_model_server import RestModelServer
+from catalog.s3_server import S3Server
+from small_tables import ORDERS, SCHEMA
+from sqlext.catalog.catalog import Catalog
+from sqlext.catalog.catalog_settings import open_catalog
+from sqlext.commit.actions.table_creation import CreateTable
+from sqlext.commit.loop.transaction import commit
+from sqlext.spec.partition_spec import UNPARTITIONED
+from sqlext.spec.sort_order import UNSORTED
+from unit.terminal.command_line import CommandLine
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[RestModelServer]:
+    server = RestModelServer(tmp_path)
+    yield server
+    server.stop()
+
+
+@pytest.fixture
+def store() -> Iterator[S3Server]:
+    store = S3Server()
+    yield store
+    store.stop()
+
+
+def with_table(catalog: Catalog) -> None:
+    """Makes the empty table `db.orders`."""
+    catalog.create_namespace(ORDERS.namespace, {})
+    action = CreateTable(
+        schema=SCHEMA,
+        spec=UNPARTITIONED,
+        sort_order=UNSORTED,
+        properties={},
+        format_version=2,
+        location=catalog.default_table_location(ORDERS),
+    )
+    commit(catalog, ORDERS, action, base=None, clock=lambda: 0, rng=random.Random(1))
+
+
+def test_a_server_is_named_by_its_uri(
+    server: RestModelServer, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with_table(open_catalog("lake", server.settings()))
+    run = CommandLine(monkeypatch, capsys, server.settings()["uri"])
+    assert run("tables", "--json").document == [{"name": "db.orders", "kind": "table"}]
+    for command in ("describe", "history", "health", "files", "fsck", "changes", "cat"):
+        assert run(command, "db.orders").out
+    assert "TABLE_OR_VIEW_NOT_FOUND" in run("describe", "db.nope", code=1).error
+
+
+def test_a_warehouse_in_s3_takes_its_settings_as_options(
+    store: S3Server, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    warehouse, settings = f"s3://{store.new_bucket()}/w", store.settings()
+    with_table(open_catalog("lake", {**settings, "warehouse": warehouse}))
+    run = CommandLine(monkeypatch, capsys, warehouse)
+    monkeypatch.setenv("SQLEXT_OPTIONS", " ".join(f"{key}={value}" for key, value in settings.items()))
+    assert run("tables", "--json").document == [{"name": "db.orders", "kind": "table"}]
+    described = run("describe", "db.orders", "--json").document
+    assert described["location"] == f"{warehouse}/db/orders"
+    # By its place, with the same settings.
+    assert run("describe", described["metadata_location"], "--json").document["uuid"] == described["uuid"]
