@@ -81,9 +81,8 @@ def health_picture(name: str, contents: Contents, care: Sequence[CareTask]) -> F
     _counts(left)
     tasks = [one for one in care if one.count is not None]
     bars = right.barh([one.name for one in tasks], [one.bytes or 0 for one in tasks], color=SIZE, height=0.6)
-    right.bar_label(
-        bars, [f"{one.count:,}, {bytes_told(one.bytes or 0)}" for one in tasks], padding=3, fontsize="small"
-    )
+    told = [f"{one.count:,}" + ("" if one.bytes is None else f", {bytes_told(one.bytes)}") for one in tasks]
+    right.bar_label(bars, told, padding=3, fontsize="small")
     right.invert_yaxis()
     right.set_title("what care would read or free", loc="left")
     right.xaxis.set_visible(False)
