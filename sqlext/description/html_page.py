@@ -28,7 +28,7 @@ _STYLE = """
 .sqlext .tile{border:1px solid rgba(128,128,128,.4);border-radius:6px;padding:.35em .8em;min-width:7em}
 .sqlext .tile b{display:block;font-size:1.25em;font-weight:600}
 .sqlext .tile span{opacity:.7}
-.sqlext table{border-collapse:collapse;margin:0;color:inherit;background:transparent}
+.sqlext table{table-layout:auto;border-collapse:collapse;margin:0;color:inherit;background:transparent}
 .sqlext th,.sqlext td{text-align:left;vertical-align:top;padding:.2em .9em .2em 0;border:0;background:transparent;
 white-space:normal;overflow-wrap:anywhere}
 .sqlext th{opacity:.7;font-weight:500;border-bottom:1px solid rgba(128,128,128,.4)}
