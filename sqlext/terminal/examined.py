@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from importlib import import_module
 
-from sqlext.catalog.catalog import all_tables
+from sqlext.catalog.catalog import Catalog, all_tables, all_views
 from sqlext.catalog.identifier import TableIdentifier
-from sqlext.command.doctor.data_file_checks import data_file_findings
-from sqlext.command.doctor.examination import examine
+from sqlext.command.doctor.answer import Repairing
+from sqlext.command.doctor.examination import examine, examine_version
+from sqlext.command.doctor.view_consultation import consult_view
+from sqlext.errors import AnalysisError
 from sqlext.scan.checks.finding import Finding, Severity
-from sqlext.scan.checks.table_checks import check_table
 from sqlext.terminal.named_catalog import NamedCatalog, is_place
 from sqlext.terminal.output import print_json, print_line, print_rows
 
@@ -41,22 +42,29 @@ def print_examination(named: NamedCatalog, table: str | None, *, data_files: boo
 def _findings(named: NamedCatalog, table: str | None, data_files: bool) -> Iterator[tuple[str, Finding]]:
     if table is not None and is_place(table):
         state = named.table(table).state()
-        found = list(check_table(state.io, state.metadata, state.location).findings)
-        found += data_file_findings(state.io, state.metadata) if data_files else ()
-        yield from ((table, one) for one in found)
+        found = examine_version(state.io, state.metadata, state.location, data_files=data_files)
+        yield from ((table, one) for one in found.findings)
         return
-    for identifier in examined_tables(named, table):
-        yield from (
-            (str(identifier), one) for one in examine(named.catalog, identifier, data_files=data_files).findings
-        )
+    for identifier in examined(named, table):
+        yield from ((str(identifier), one) for one in _of_name(named.catalog, identifier, data_files))
 
 
-def examined_tables(named: NamedCatalog, table: str | None) -> Iterator[TableIdentifier]:
-    """The table, or all tables of the catalog."""
+def _of_name(catalog: Catalog, identifier: TableIdentifier, data_files: bool) -> Sequence[Finding]:
+    try:
+        return examine(catalog, identifier, data_files=data_files).findings
+    except AnalysisError as refused:
+        if refused.condition != "EXPECT_TABLE_NOT_VIEW":
+            raise
+        return [answer.finding for answer in consult_view(catalog, identifier, Repairing.NOTHING)]
+
+
+def examined(named: NamedCatalog, table: str | None) -> Iterator[TableIdentifier]:
+    """The table or view, or all of the catalog."""
     if table is not None:
         yield named.identifier(table)
     else:
         yield from all_tables(named.catalog)
+        yield from all_views(named.catalog)
 
 
 def _row(name: str, one: Finding, repair: str) -> Sequence[object]:

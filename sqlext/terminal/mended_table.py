@@ -7,7 +7,8 @@ import time
 from collections.abc import Iterator, Sequence
 
 from sqlext.command.care_tasks import CareTasks
-from sqlext.command.doctor.consultation import Repairing, consult
+from sqlext.command.doctor.answer import Repairing
+from sqlext.command.doctor.consultation import consult
 from sqlext.command.environment import Environment
 from sqlext.commit.group.group_committers import GroupCommitters
 from sqlext.commit.loop.attempt_queue import AttemptQueue
@@ -19,7 +20,7 @@ from sqlext.spark.catalog.remembered_metadata import RememberedMetadata
 from sqlext.spark.catalog.session_catalogs import Catalogs
 from sqlext.spark.session.open_transactions import OpenTransactions
 from sqlext.storage.scheme_io import SchemeIO
-from sqlext.terminal.examined import examined_tables
+from sqlext.terminal.examined import examined
 from sqlext.terminal.named_catalog import NamedCatalog
 from sqlext.write.merged_file import merge_data_files
 
@@ -27,7 +28,7 @@ from sqlext.write.merged_file import merge_data_files
 def repaired(named: NamedCatalog, table: str | None, *, data_files: bool) -> Iterator[Sequence[object]]:
     """A row for each finding, with what was done about it. Raises as `consult`."""
     environment = environment_of(named)
-    for identifier in examined_tables(named, table):
+    for identifier in examined(named, table):
         for answer in consult(environment, named.name, identifier, Repairing.DAMAGE, data_files=data_files):
             one = answer.finding
             place = (one.path, one.snapshot_id)

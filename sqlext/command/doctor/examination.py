@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.identifier import TableIdentifier
@@ -16,7 +16,7 @@ from sqlext.scan.checks.finding import Check, Finding, Severity
 from sqlext.scan.checks.table_checks import CHECKSUM_EXPECTED, CHECKSUM_FOUND, TableCheck, check_changelogs, check_table
 from sqlext.spec.metadata.metadata_checksum import checksum_state
 from sqlext.spec.metadata.stored_changelog import changelogs_table
-from sqlext.spec.metadata.table_metadata import decode_table_metadata
+from sqlext.spec.metadata.table_metadata import TableMetadata, decode_table_metadata
 from sqlext.spec.stored_bytes.checksum import ChecksumState
 from sqlext.storage.file_io import FileIO
 from sqlext.storage.in_threads import Each, in_threads
@@ -64,16 +64,23 @@ def examine(
     damaged = table.metadata_location if findings else None
     findings += hint_findings(catalog.io, table.metadata_location)
     findings += _of_log(catalog.io, table, each)
-    checked = check_table(catalog.io, table.metadata, table.metadata_location, each)
-    changelogs = check_changelogs(catalog.io, table.metadata, each)
-    findings += (*checked.findings, *changelogs.findings)
-    findings += stream_state_findings(table.metadata, table.metadata_location)
+    version = examine_version(catalog.io, table.metadata, table.metadata_location, data_files=data_files, each=each)
+    return replace(version, findings=(*findings, *version.findings), table=table, damaged=damaged)
+
+
+def examine_version(
+    io: FileIO, metadata: TableMetadata, location: str, *, data_files: bool = False, each: Each = in_threads
+) -> Examination:
+    """As `examine`, of what the metadata in the file at `location` names, whether or not a catalog knows it."""
+    checked = check_table(io, metadata, location, each)
+    changelogs = check_changelogs(io, metadata, each)
+    findings = [*checked.findings, *changelogs.findings, *stream_state_findings(metadata, location)]
     if data_files:
-        metadata, stored = table.metadata, changelogs_table(table.metadata)
+        stored = changelogs_table(metadata)
         named = (metadata.snapshot_or_none(one.snapshot_id) for one in metadata.refs.values())
-        findings += data_file_findings(catalog.io, metadata, [one for one in named if one is not None])
-        findings += data_file_findings(catalog.io, stored, stored.snapshots)
-    return Examination(tuple(findings), table, damaged, checked, changelogs)
+        findings += data_file_findings(io, metadata, [one for one in named if one is not None])
+        findings += data_file_findings(io, stored, stored.snapshots)
+    return Examination(tuple(findings), None, None, checked, changelogs)
 
 
 def _of_current_file(io: FileIO, table: LoadedTable) -> Iterator[Finding]:
