@@ -1,20 +1,50 @@
 """sqlext: Iceberg tables with primary keys for PySpark.
 
-Names are imported on first use: an executor that only writes files needs neither a session nor a SQL parser, and a
-client of Spark Connect only `table`, `transaction`, `upsert` and `write_stream`, which need no package but PySpark.
+    spark = sqlext.session(lake="./warehouse")
+    spark.sql("CREATE TABLE lake.db.t (id INT, v STRING, PRIMARY KEY (id))")
+    sqlext.upsert(spark.createDataFrame([(1, "a")], "id INT, v STRING"), "lake.db.t")
+
+What is public is in `dir(sqlext)`, everything else is internal and may change in any release:
+
+    session, configure, attach    sessions of a Python driver
+    upsert, write_stream          DataFrames and streams into tables
+    table                         a table as notebooks show it
+    transaction                   several statements, on several tables, as one commit
+    procedures                    a function for each procedure of CALL
+    SqlextError                   the root of errors, each with a condition
+    __version__
+
+docs/python.md has the reference with examples, docs/sql.md the statements.
 """
+
+# Names are imported on first use: an executor that only writes files needs neither a session nor a SQL parser, and a
+# client of Spark Connect needs no package but PySpark for what is no function of drivers.
 
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
+from sqlext.version import __version__
+
 if TYPE_CHECKING:
+    from sqlext import procedures
     from sqlext.any_session import transaction, upsert
     from sqlext.errors import SqlextError
     from sqlext.notebook.shown_table import table
     from sqlext.spark_session import attach, configure, session
     from sqlext.streaming.stream_write import write_stream
 
-__all__ = ["SqlextError", "attach", "configure", "session", "table", "transaction", "upsert", "write_stream"]
+__all__ = [
+    "SqlextError",
+    "__version__",
+    "attach",
+    "configure",
+    "procedures",
+    "session",
+    "table",
+    "transaction",
+    "upsert",
+    "write_stream",
+]
 
 _MODULES = {
     "SqlextError": "sqlext.errors",
@@ -29,7 +59,13 @@ _MODULES = {
 _FOR_DRIVERS = frozenset({"attach", "configure", "session"})
 
 
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
+
 def __getattr__(name: str) -> Any:
+    if name == "procedures":
+        return import_module("sqlext.procedures")
     if name not in _MODULES:
         raise AttributeError(f"module 'sqlext' has no attribute {name!r}")
     if name in _FOR_DRIVERS:

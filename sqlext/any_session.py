@@ -27,6 +27,10 @@ def transaction(
 
     A serializable transaction conflicts with changes of the tables that it read, too. Raises NotFoundError
     CATALOG_NOT_FOUND if the session has no such `catalog` of sqlext, ValueError for another isolation level.
+
+        >>> with sqlext.transaction(spark, "lake"):
+        ...     _ = spark.sql("INSERT INTO lake.db.orders VALUES (7, 'Ida')")
+        ...     _ = spark.sql("INSERT INTO lake.db.events VALUES (7, 'ordered')")
     """
     if catalog is not None and spark.conf.get(f"spark.sql.catalog.{catalog}", None) != catalog_class(catalog):
         raise NotFoundError("CATALOG_NOT_FOUND", name=catalog)
@@ -44,6 +48,12 @@ def transaction(
 def upsert(rows: DataFrame, table: str, options: Mapping[str, str] | None = None) -> None:
     """Inserts each row into the table, or replaces the row with its key, in one commit.
 
-    Columns go by name; absent ones are null or have their defaults. `options` are those of a DataFrame's write.
+    Columns go by name; absent ones are null or have their defaults. `options` are those of a DataFrame's write. Rows
+    with a column `_row_kind` may be deletes.
+
+        >>> rows = spark.createDataFrame([(1, "Ada"), (2, "Eve")], "order_id INT, purchaser STRING")
+        >>> sqlext.upsert(rows, "lake.db.orders")
+        >>> spark.table("lake.db.orders").orderBy("order_id").first()
+        Row(order_id=1, purchaser='Ada')
     """
     rows.writeTo(table).options(**{**(options or {}), "upsert-enabled": "true"}).append()

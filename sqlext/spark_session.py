@@ -103,6 +103,9 @@ def configure(builder: SparkSession.Builder, **warehouses: str | Path) -> SparkS
     The settings `spark.sql.catalog.<name>=io.sqlext.Catalog` and `spark.sql.catalog.<name>.warehouse=<folder>` define a
     catalog too. The name `spark_catalog` is that of Spark's session catalog, whose other tables and databases stay
     Spark's; its class is `io.sqlext.SessionCatalog`.
+
+        >>> from pyspark.sql import SparkSession
+        >>> spark = sqlext.configure(SparkSession.builder, depot="./depot").getOrCreate()
     """
     configured = SessionBuilder()
     options = builder_options(builder)
@@ -119,7 +122,14 @@ def configure(builder: SparkSession.Builder, **warehouses: str | Path) -> SparkS
 def session(
     *, master: str = "local[*]", conf: Mapping[str, Any] | None = None, **warehouses: str | Path
 ) -> SparkSession:
-    """A running session with a catalog for each `name=warehouse folder`; `conf` has further Spark settings."""
+    """A running session with a catalog for each `name=warehouse folder`; `conf` has further Spark settings.
+
+    A session that runs already is returned, with the catalogs added.
+
+        >>> spark = sqlext.session(shop="./warehouse", conf={"spark.sql.session.timeZone": "UTC"})
+        >>> _ = spark.sql("CREATE NAMESPACE IF NOT EXISTS shop.db")
+        >>> _ = spark.sql("CREATE TABLE shop.db.t (id INT, v STRING, PRIMARY KEY (id))")
+    """
     builder = SparkSession.builder.master(master)
     for key, value in (conf or {}).items():
         builder = builder.config(key, value)
@@ -132,6 +142,10 @@ def attach(spark: SparkSession) -> SparkSession:
     An application has one Python side, which holds the open catalogs and transactions of all its sessions: a second
     call for a session does nothing. Raises UnsupportedError SHIM_NOT_LOADED if the JVM cannot load the jar any more,
     SESSION_HAS_STREAMS if the session lacks the rules and has streaming queries running, and SESSION_STOPPED.
+
+        >>> spark = sqlext.attach(spark)
+        >>> spark.conf.set("spark.sql.catalog.archive", "io.sqlext.Catalog")
+        >>> spark.conf.set("spark.sql.catalog.archive.warehouse", "./archive")
     """
     if is_stopped(spark):
         raise UnsupportedError("SESSION_STOPPED")

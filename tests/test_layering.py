@@ -24,7 +24,7 @@ ALLOWED = {
     "storage": FORMAT,
     "catalog": FORMAT | {"storage", "name_pattern"},
     "scan": FORMAT | {"storage"},
-    "commit": FORMAT | {"storage", "scan", "catalog"},
+    "commit": FORMAT | {"storage", "scan", "catalog", "version"},
     "write": FORMAT | {"storage"},
     "sql": FORMAT,
     "spark": FORMAT | {"storage", "catalog", "scan", "write", "sql", "thresholds"},
@@ -44,8 +44,11 @@ ALLOWED = {
     "terminal": FORMAT
     | {"storage", "catalog", "scan", "write", "commit", "sql", "spark", "command", "description"}
     | {"any_session", "spark_session"},
-    "__init__": {"any_session", "errors", "notebook", "spark_session", "streaming"},
     "__main__": {"terminal"},
+    "procedure_call": {"any_session"},
+    "procedures": {"procedure_call"},
+    "version": set(),
+    "__init__": {"any_session", "errors", "notebook", "procedures", "spark_session", "streaming", "version"},
 }
 ROOMS = {
     "catalog": ["", "sql", "rest", "catalog_settings"],

@@ -6,6 +6,7 @@ import json
 import sys
 import tempfile
 import time
+from datetime import datetime
 
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
@@ -48,6 +49,11 @@ def main(port: str) -> dict[str, object]:
         table.diff(history[0].snapshot_id, history[-1].snapshot_id).count(),
         len(table.plot.changes(history[0].snapshot_id).axes),
     ]
+
+    snapshots = sqlext.procedures.ancestors_of(spark, "lake.db.t").count()
+    expired = sqlext.procedures.expire_snapshots(spark, "lake.db.t", datetime.now(), retain_last=1, snapshot_ids=[])
+    left = sqlext.procedures.ancestors_of(spark, table="db.t", catalog="lake").count()
+    found["expired"] = [expired.collect()[0].deleted_manifest_lists_count == snapshots - left, left]
 
     spark.sql("SELECT 5 AS five").createOrReplaceTempView("mine")
     spark.conf.set("spark.sql.session.timeZone", "Asia/Tokyo")

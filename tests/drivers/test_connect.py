@@ -44,6 +44,7 @@ def test_a_client_has_all_that_needs_no_jvm(running: tuple[int, Path]) -> None:
         "in the transaction": [2, 249_999],
         "after it": 2,
         "table": ["id", True, "lake.db.t: about 2", [2, 249_997], 2, 1],
+        "expired": [True, 1],
         "views of others": "TABLE_OR_VIEW_NOT_FOUND",
         "settings of others": "UTC",
         "errors": [

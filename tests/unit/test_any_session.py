@@ -10,10 +10,11 @@ SCRIPT = f"""
 import sys
 sys.modules.update(dict.fromkeys({ABSENT!r}))
 import sqlext
-print(sqlext.transaction.__name__, sqlext.upsert.__name__, sqlext.write_stream.__name__, sqlext.table.__name__)
+CALLED = (sqlext.transaction, sqlext.upsert, sqlext.write_stream, sqlext.table, sqlext.procedures.undo)
+print(*(called.__name__ for called in CALLED))
 """
 
 
 def test_what_a_client_calls_imports_nothing_but_pyspark() -> None:
     run = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=False)
-    assert run.stdout.split() == ["transaction", "upsert", "write_stream", "table"], run.stderr
+    assert run.stdout.split() == ["transaction", "upsert", "write_stream", "table", "undo"], run.stderr

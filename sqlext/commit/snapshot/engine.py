@@ -1,17 +1,6 @@
 """Name and version of this engine, as snapshot summaries and files state them."""
 
-from __future__ import annotations
-
-from importlib import metadata as distribution
+from sqlext.version import __version__
 
 ENGINE_NAME = "sqlext"
-
-
-def _engine_version() -> str:
-    try:
-        return distribution.version(ENGINE_NAME)
-    except distribution.PackageNotFoundError:
-        return "unreleased"
-
-
-ENGINE_VERSION = _engine_version()
+ENGINE_VERSION = __version__

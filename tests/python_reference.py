@@ -1,0 +1,90 @@
+"""The reference of docs/python.md, from signatures and docstrings of what is public.
+
+`PYTHONPATH=. python3 tests/python_reference.py` writes it anew.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import sqlext
+from sqlext import procedures
+from sqlext.changelog.debezium import from_debezium
+from sqlext.streaming.stream_write import StreamWrite
+
+DOCS = Path(__file__).resolve().parents[1] / "docs" / "python.md"
+_BEGIN = "<!-- what follows is made by tests/python_reference.py -->\n"
+_WIDTH = 110
+
+
+def reference() -> str:
+    """A section for each public name, for the methods of a stream's write, and for each procedure."""
+    sections = [
+        *_functions("Sessions", "sqlext", sqlext.session, sqlext.configure, sqlext.attach),
+        *_functions("Rows and transactions", "sqlext", sqlext.upsert, sqlext.transaction),
+        *_functions("Streams and change feeds", "sqlext", sqlext.write_stream),
+        "### Methods of `write_stream(rows)`\n",
+        _listed(StreamWrite, [name for name in vars(StreamWrite) if inspect.isfunction(vars(StreamWrite)[name])]),
+        *_functions(None, "sqlext.changelog.debezium", from_debezium),
+        "## Errors\n",
+        f"### `sqlext.SqlextError`\n\n{inspect.getdoc(sqlext.SqlextError)}\n",
+        "## Procedures\n",
+        f"{inspect.getdoc(procedures)}\n",
+        *_functions(None, "sqlext.procedures", *(getattr(procedures, name) for name in procedures.__all__)),
+    ]
+    return "\n".join(sections)
+
+
+def _functions(title: str | None, module: str, *functions: Callable[..., Any]) -> Iterator[str]:
+    if title is not None:
+        yield f"## {title}\n"
+    for function in functions:
+        signature = _indented(_signature(function.__name__, function))
+        yield f"### `{module}.{function.__name__}`\n\n{signature}\n\n{inspect.getdoc(function)}\n"
+
+
+def _listed(owner: type, names: list[str]) -> str:
+    public = [name for name in names if not name.startswith("_")]
+    told = ((_signature(name, getattr(owner, name)), inspect.getdoc(getattr(owner, name)) or "") for name in public)
+    return "".join(f"- `{' '.join(signature.split())}`: {' '.join(text.split())}\n" for signature, text in told)
+
+
+def _signature(name: str, function: Callable[..., Any]) -> str:
+    """The signature as it is written: annotations are texts."""
+    parts, keywords = [], False
+    for one in inspect.signature(function).parameters.values():
+        if one.name == "self":
+            continue
+        if one.kind is one.KEYWORD_ONLY and not keywords:
+            parts.append("*")
+            keywords = True
+        stars = {one.VAR_POSITIONAL: "*", one.VAR_KEYWORD: "**"}.get(one.kind, "")
+        default = "" if one.default is one.empty else f" = {_default(one.default)}"
+        parts.append(f"{stars}{one.name}: {one.annotation}{default}")
+    returned = inspect.signature(function).return_annotation
+    line = f"{name}({', '.join(parts)}) -> {returned}"
+    return (
+        line
+        if len(line) <= _WIDTH
+        else "".join([f"{name}(\n", *(f"    {one},\n" for one in parts), f") -> {returned}"])
+    )
+
+
+def _default(value: object) -> str:
+    return "{}" if value == {} else repr(value)
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" for line in text.splitlines())
+
+
+def written(text: str) -> str:
+    """The page with its reference made anew."""
+    return f"{text[: text.index(_BEGIN) + len(_BEGIN)]}\n{reference()}"
+
+
+if __name__ == "__main__":
+    DOCS.write_text(written(DOCS.read_text()))
