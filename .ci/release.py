@@ -1,5 +1,5 @@
-"""`python3 .ci/release.py` makes a release in `dist`, checks it, and prints its paths: a wheel, which has the shim's jar
-for each minor version of Spark, and a source distribution.
+"""`python3 .ci/release.py` makes a release in `dist`, checks it, and prints its paths: a wheel, which has the shim's
+jar for each minor version of Spark, and a source distribution.
 
 Each jar is compiled by the Scala compiler among the jars of the newest PySpark of its version. The checks: `twine
 check`, what the archives contain (`distributions`), and that the wheel alone, installed by uv into an empty environment

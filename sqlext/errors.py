@@ -27,14 +27,14 @@ class SqlextError(Exception):
     """Root of all errors; `condition` is a key of `CONDITIONS`, `parameters` fill its template.
 
     Functions of sqlext raise it. What `spark.sql` and DataFrames run passes through Spark's JVM or Connect's server,
-    and is one of PySpark's exceptions then, with the same condition, SQLSTATE and parameters:
+    and is one of PySpark's exceptions then, with the same condition and SQLSTATE:
 
         >>> from pyspark.errors import PySparkException
         >>> try:
         ...     spark.sql("ALTER TABLE lake.db.orders ADD PRIMARY KEY (order_id)")
         ... except PySparkException as error:
         ...     print(error.getCondition(), error.getSqlState())
-        INVALID_PRIMARY_KEY 42000
+        INVALID_PRIMARY_KEY 42830
 
         >>> try:
         ...     with sqlext.transaction(spark, "no_such_catalog"):

@@ -4,8 +4,15 @@ Each function calls the procedure of its name with its parameters, runs at once,
 parameter that is None is not given. Tables are named as in SQL, with backticks where a part needs them. The procedure
 is that of the catalog which `catalog` names, else of the catalog of sqlext that the table's name begins with, else of
 the session's current one. A `datetime` without a time zone is in the zone of the Python process, as everywhere in
-PySpark. Values are passed as parameters of the statement, never as its text.
-docs/sql.md tells what each procedure does.
+PySpark. Values are passed as parameters of the statement, never as its text. docs/sql.md tells more of each procedure.
+
+    >>> from datetime import datetime, timedelta
+    >>> sqlext.procedures.ancestors_of(spark, "lake.db.orders").count() > 2
+    True
+    >>> week = datetime.now() - timedelta(days=7)
+    >>> expired = sqlext.procedures.expire_snapshots(spark, "lake.db.orders", older_than=week, retain_last=5)
+    >>> expired.first().deleted_data_files_count
+    0
 
 The functions need no package but PySpark, so they also run in a client of Spark Connect. They raise PySpark's
 exceptions, whose `getCondition()` is sqlext's condition.
