@@ -91,7 +91,7 @@ def write_stream(rows: DataFrame) -> StreamWrite:
     """A streaming write of `rows`, an unbounded DataFrame.
 
     >>> events = spark.readStream.table("lake.db.events")
-    >>> write = sqlext.write_stream(events).upsert().checkpoint("./checkpoint").trigger(availableNow=True)
+    >>> write = sqlext.write_stream(events).upsert().checkpoint(folder).trigger(availableNow=True)
     >>> write.to_table("lake.db.newest_events").awaitTermination()
     >>> spark.table("lake.db.newest_events").count()
     1

@@ -16,7 +16,7 @@ from releases.moved import unpack
 from releases.write import TABLES, answers, catalogs, names, run_streams
 
 ARCHIVES = sorted(Path(__file__).parent.glob("*.zip"))
-SOUND = ("notice",)
+INSERTED = ("INSERT", "UPDATE_AFTER")
 KEYED = {"orders": "value", "vectors": "v", "equality": "v", "buckets": "v", "logged": "v"}
 """Tables with a key `id`, and a column of text of each."""
 
@@ -38,8 +38,10 @@ class Release:
         return canonical_rows(row.asDict(recursive=True).values() for row in self.spark.sql(query).collect())
 
     def faults(self) -> list[Any]:
+        """What fsck finds, but for totals of bytes: to move an archive makes its delete files anew."""
         checked = (f"CALL {catalog}.system.fsck(check => 'files')" for catalog in (self.lake, self.base))
-        return [row for call in checked for row in self.spark.sql(call).collect() if row.severity not in SOUND]
+        found = (row for call in checked for row in self.spark.sql(call).collect())
+        return [row for row in found if row.severity != "notice" and not row.found.startswith("total-files-size")]
 
 
 @pytest.fixture(scope="module", params=ARCHIVES, ids=[path.stem for path in ARCHIVES])
@@ -68,15 +70,18 @@ def test_its_tables_are_changed(release: Release, name: str) -> None:
     """Each row is where it should be after changes by key and by condition, a full compaction, and an expiry."""
     spark, table, text = release.spark, release.table(name), KEYED[name]
     rest = {row["id"]: row.asDict(recursive=True) for row in spark.table(table).collect()}
-    changed, deleted = sorted(rest)[:2], sorted(rest)[2]
-    source = f"(SELECT * FROM VALUES ({changed[0]}, 'merged'), (1000, 'new') AS s (id, word))"
+    words = {id: row[text] for id, row in rest.items()}
+    merged, updated, deleted = sorted(rest)[0], sorted(rest)[-2], sorted(rest)[-1]
+    newest = spark.sql(f"SELECT snapshot_id FROM {table}.refs WHERE name = 'main'").collect()[0].snapshot_id
+    source = f"(SELECT * FROM VALUES ({merged}, 'merged'), (1000, 'new') AS s (id, word))"
     spark.sql(
         f"MERGE INTO {table} AS t USING {source} AS s ON t.id = s.id WHEN MATCHED THEN UPDATE SET {text} = s.word"
         f" WHEN NOT MATCHED THEN INSERT (id, {text}) VALUES (s.id, s.word)"
     )
-    spark.sql(f"UPDATE {table} SET {text} = 'updated' WHERE id = {changed[1]}")
+    rest[merged][text] = "merged"
+    spark.sql(f"UPDATE {table} SET {text} = 'updated' WHERE id = {updated}")
+    rest[updated][text] = "updated"
     spark.sql(f"DELETE FROM {table} WHERE id = {deleted}")
-    rest[changed[0]][text], rest[changed[1]][text] = "merged", "updated"
     del rest[deleted]
 
     def found() -> dict[int, Any]:
@@ -85,6 +90,13 @@ def test_its_tables_are_changed(release: Release, name: str) -> None:
     after = found()
     assert after.pop(1000)[text] == "new"
     assert after == rest
+    changes = spark.sql(f"SELECT * FROM table_changes('{table}', {newest})").collect()
+    for change in sorted(changes, key=lambda row: (row._change_ordinal, row._change_type in INSERTED)):
+        if change._change_type in INSERTED:
+            words[change.id] = change[text]
+        else:
+            assert words.pop(change.id) == change[text]
+    assert words == {id: row[text] for id, row in found().items()}
     spark.sql(f"UPSERT INTO {table} (id, {text}) VALUES (1000, 'upserted')")
     spark.sql(f"CALL {release.lake}.system.compact('db.{name}', full => true)")
     spark.sql(f"CALL {release.lake}.system.expire_snapshots('db.{name}', now(), retain_last => 1)")
@@ -96,7 +108,7 @@ def test_its_tables_are_changed(release: Release, name: str) -> None:
 def test_rules_of_its_tables_hold(release: Release) -> None:
     orders, sums, plain = release.table("orders"), release.table("sums"), release.table("plain")
     with pytest.raises(PySparkException) as refused:
-        release.spark.sql(f"UPDATE {orders} SET amount = -1 WHERE id = 50")
+        release.spark.sql(f"UPDATE {orders} SET amount = -1 WHERE amount > 2")
     assert refused.value.getCondition() == "CHECK_CONSTRAINT_VIOLATION"
     release.spark.sql(f"UPSERT INTO {sums} VALUES ('a', 100, 'late', 0), ('b', 5, 'newer', 9)")
     assert release.rows(f"SELECT k, total, latest FROM {sums}") == [["a", 111, "z"], ["b", 7, "newer"]]
