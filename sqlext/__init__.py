@@ -21,6 +21,7 @@ docs/python.md has the reference with examples, docs/sql.md the statements.
 # client of Spark Connect needs no package but PySpark for what is no function of drivers.
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from sqlext.version import __version__
@@ -57,24 +58,32 @@ _MODULES = {
     "write_stream": "sqlext.streaming.stream_write",
 }
 _FOR_DRIVERS = frozenset({"attach", "configure", "session"})
+# What they need beside PySpark, and a client of Spark Connect need not have.
+_DRIVER_PACKAGES = ("fastavro", "mmh3", "numpy", "polars", "pyarrow", "pyiceberg_core", "pyroaring", "sqlglot")
 
 
 def __dir__() -> list[str]:
-    return sorted(__all__)
+    """What is public; without functions of drivers where these cannot be, as `help` reads every name."""
+    is_driver = all(find_spec(package) is not None for package in _DRIVER_PACKAGES)
+    return sorted(name for name in __all__ if is_driver or name not in _FOR_DRIVERS)
 
 
-def __getattr__(name: str) -> Any:
-    if name == "procedures":
-        return import_module("sqlext.procedures")
-    if name not in _MODULES:
-        raise AttributeError(f"module 'sqlext' has no attribute {name!r}")
-    if name in _FOR_DRIVERS:
-        import_module("sqlext.spark.shim.supported_spark").require_supported_pyspark()
-    try:
-        module = import_module(_MODULES[name])
-    except ModuleNotFoundError as error:
-        if name not in _FOR_DRIVERS or (error.name or "").startswith("sqlext"):
-            raise
-        errors = import_module("sqlext.errors")
-        raise errors.UnsupportedError("DRIVER_LACKS_PACKAGE", function=f"sqlext.{name}", package=error.name) from None
-    return getattr(module, name)
+if not TYPE_CHECKING:  # to type checkers a slip in a name would have any type
+
+    def __getattr__(name: str) -> Any:
+        if name == "procedures":
+            return import_module("sqlext.procedures")
+        if name not in _MODULES:
+            raise AttributeError(f"module 'sqlext' has no attribute {name!r}")
+        if name in _FOR_DRIVERS:
+            import_module("sqlext.spark.shim.supported_spark").require_supported_pyspark()
+        try:
+            module = import_module(_MODULES[name])
+        except ModuleNotFoundError as error:
+            if name not in _FOR_DRIVERS or (error.name or "").startswith("sqlext"):
+                raise
+            errors = import_module("sqlext.errors")
+            raise errors.UnsupportedError(
+                "DRIVER_LACKS_PACKAGE", function=f"sqlext.{name}", package=error.name
+            ) from None
+        return getattr(module, name)

@@ -10,6 +10,11 @@ from pathlib import Path
 
 import sqlext
 
+if sys.version_info >= (3, 11):
+    import tomllib
+else:
+    import tomli as tomllib
+
 
 def test_no_name_is_that_of_another_module() -> None:
     """Python sets a module that is imported on its package, and the name would mean the module from then on."""
@@ -28,6 +33,12 @@ def test_dir_has_what_is_public_whatever_was_imported() -> None:
     script = "import sqlext, sqlext.spec; print(dir(sqlext) == sorted(sqlext.__all__))"
     told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
     assert told == "True\n"
+
+
+def test_drivers_need_what_the_distribution_does() -> None:
+    project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+    needed = {re.split(r"[\[>=<]", one)[0].replace("-", "_") for one in project["dependencies"]} - {"pyspark"}
+    assert needed == set(sqlext._DRIVER_PACKAGES)
 
 
 def test_help_tells_public_names_first() -> None:
