@@ -170,7 +170,7 @@ def compute_table_stats(
 def consumers(spark: SparkSession, table: str, *, catalog: str | None = None) -> DataFrame:
     """Lists the named consumers of a table's streams, with the snapshots that they have consumed.
 
-    Columns: `consumer_id`, `snapshot_id`, `branch`, `updated_at`, `expired`.
+    Columns: `consumer_id`, `snapshot_id`, `branch`, `updated_at`, `expired`, `query`, `unread_snapshots`.
     """
     return call(spark, "consumers", catalog, table=table)
 
@@ -222,7 +222,7 @@ def create_changelog_view(
 def drop_consumer(spark: SparkSession, table: str, consumer_id: str, *, catalog: str | None = None) -> DataFrame:
     """Removes a named consumer and the tag that keeps its snapshot.
 
-    Columns: `consumer_id`, `snapshot_id`, `branch`, `updated_at`, `expired`.
+    Columns: `consumer_id`, `snapshot_id`, `branch`, `updated_at`, `expired`, `query`, `unread_snapshots`.
     """
     return call(spark, "drop_consumer", catalog, table=table, consumer_id=consumer_id)
 
@@ -448,7 +448,7 @@ def reset_consumer(
 ) -> DataFrame:
     """Sets where new queries of a named consumer begin: after a snapshot, by default the newest.
 
-    Columns: `consumer_id`, `snapshot_id`, `branch`, `updated_at`, `expired`.
+    Columns: `consumer_id`, `snapshot_id`, `branch`, `updated_at`, `expired`, `query`, `unread_snapshots`.
     """
     return call(spark, "reset_consumer", catalog, table=table, consumer_id=consumer_id, snapshot_id=snapshot_id)
 
