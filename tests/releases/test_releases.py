@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 from golden_tables.canonical import canonical_rows
 from releases.moved import unpack
 from releases.write import TABLES, answers, catalogs, names, run_streams
+from sqlext import procedures
 
 ARCHIVES = sorted(Path(__file__).parent.glob("*.zip"))
 INSERTED = ("INSERT", "UPDATE_AFTER")
@@ -145,6 +146,10 @@ def test_its_streams_go_on(release: Release) -> None:
     totals = {row.id: row.kind for row in release.spark.table(release.table("totals")).collect()}
     assert totals[2] == totals[77] == "continued"
     assert len(totals) == before["totals"] + 1 == release.spark.table(release.table("totals")).count()
+    events = release.table("events")
+    head = release.spark.sql(f"SELECT snapshot_id FROM {events}.refs WHERE name = 'main'").collect()[0].snapshot_id
+    positions = {row.consumer_id: row.snapshot_id for row in procedures.consumers(release.spark, events).collect()}
+    assert positions["audit"] == head
     landed = sorted(row.id for row in release.spark.table(release.table("landed")).collect())
     assert landed == [*range(before["landed"]), 77]
 
