@@ -57,9 +57,10 @@ _MODULES = {
     "upsert": "sqlext.any_session",
     "write_stream": "sqlext.streaming.stream_write",
 }
+_SUBMODULES = frozenset({"procedures"})
 _FOR_DRIVERS = frozenset({"attach", "configure", "session"})
-# What they need beside PySpark, and a client of Spark Connect need not have.
-_DRIVER_PACKAGES = ("fastavro", "mmh3", "numpy", "polars", "pyarrow", "pyiceberg_core", "pyroaring", "sqlglot")
+# What these import beside PySpark, and a client of Spark Connect need not have.
+_DRIVER_PACKAGES = ("fastavro", "mmh3", "numpy", "pyarrow", "pyiceberg_core", "pyroaring", "sqlglot")
 
 
 def __dir__() -> list[str]:
@@ -71,8 +72,8 @@ def __dir__() -> list[str]:
 if not TYPE_CHECKING:  # to type checkers a slip in a name would have any type
 
     def __getattr__(name: str) -> Any:
-        if name == "procedures":
-            return import_module("sqlext.procedures")
+        if name in _SUBMODULES:
+            return import_module(f"sqlext.{name}")
         if name not in _MODULES:
             raise AttributeError(f"module 'sqlext' has no attribute {name!r}")
         if name in _FOR_DRIVERS:

@@ -16,12 +16,11 @@ else:
     import tomli as tomllib
 
 
-def test_no_name_is_that_of_another_module() -> None:
+def test_a_name_of_a_module_is_that_module() -> None:
     """Python sets a module that is imported on its package, and the name would mean the module from then on."""
-    modules = {path.stem for path in Path(sqlext.__file__).parent.iterdir()}
-    assert {name: getattr(sqlext, name).__name__ for name in modules & set(sqlext.__all__)} == {
-        "procedures": "sqlext.procedures"
-    }
+    modules = {path.stem for path in Path(sqlext.__file__).parent.iterdir()} & set(sqlext.__all__)
+    assert modules == sqlext._SUBMODULES
+    assert all(getattr(sqlext, name).__name__ == f"sqlext.{name}" for name in modules)
 
 
 def test_names_mean_the_same_each_time() -> None:
@@ -35,10 +34,12 @@ def test_dir_has_what_is_public_whatever_was_imported() -> None:
     assert told == "True\n"
 
 
-def test_drivers_need_what_the_distribution_does() -> None:
+def test_drivers_need_the_packages_that_they_import() -> None:
     project = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
-    needed = {re.split(r"[\[>=<]", one)[0].replace("-", "_") for one in project["dependencies"]} - {"pyspark"}
-    assert needed == set(sqlext._DRIVER_PACKAGES)
+    packages = {re.split(r"[\[>=<]", one)[0].replace("-", "_") for one in project["dependencies"]} - {"pyspark"}
+    script = f"import sys, sqlext; sqlext.attach; print(*({packages!r} & sys.modules.keys()))"
+    told = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout
+    assert set(told.split()) == set(sqlext._DRIVER_PACKAGES)
 
 
 def test_help_tells_public_names_first() -> None:
