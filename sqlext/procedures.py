@@ -38,6 +38,7 @@ __all__ = [
     "consumers",
     "convert_equality_deletes",
     "create_changelog_view",
+    "describe_table",
     "drop_consumer",
     "dropped_tables",
     "expire_partitions",
@@ -217,6 +218,16 @@ def create_changelog_view(
         identifier_columns=identifier_columns,
         net_changes=net_changes,
     )
+
+
+def describe_table(
+    spark: SparkSession, table: str, commits: int | None = None, *, catalog: str | None = None
+) -> DataFrame:
+    """Tells as JSON what `sqlext.table` shows of a table, with that many of its newest commits.
+
+    Columns: `description`.
+    """
+    return call(spark, "describe_table", catalog, table=table, commits=commits)
 
 
 def drop_consumer(spark: SparkSession, table: str, consumer_id: str, *, catalog: str | None = None) -> DataFrame:

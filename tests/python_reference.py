@@ -13,6 +13,7 @@ from typing import Any
 import sqlext
 from sqlext import procedures
 from sqlext.changelog.debezium import from_debezium
+from sqlext.notebook.shown_table import ShownTable, TablePlots
 from sqlext.streaming.stream_write import StreamWrite
 
 DOCS = Path(__file__).resolve().parents[1] / "docs" / "python.md"
@@ -25,6 +26,11 @@ def reference() -> str:
     sections = [
         *_functions("Sessions", "sqlext", sqlext.session, sqlext.configure, sqlext.attach),
         *_functions("Rows and transactions", "sqlext", sqlext.upsert, sqlext.transaction),
+        *_functions("A table in a notebook", "sqlext", sqlext.table),
+        "### What `table(spark, name)` has\n",
+        _listed(ShownTable, [name for name in vars(ShownTable) if inspect.isfunction(vars(ShownTable)[name])]),
+        "### Pictures: `table(spark, name).plot`\n",
+        _listed(TablePlots, [name for name in vars(TablePlots) if inspect.isfunction(vars(TablePlots)[name])]),
         *_functions("Streams and change feeds", "sqlext", sqlext.write_stream),
         "### Methods of `write_stream(rows)`\n",
         _listed(StreamWrite, [name for name in vars(StreamWrite) if inspect.isfunction(vars(StreamWrite)[name])]),
