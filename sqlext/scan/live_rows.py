@@ -134,12 +134,32 @@ def _batch_rows(footer: pq.FileMetaData) -> int:
 
 def _is_taken(column: pa.Field, stored: pa.Field | None) -> bool:
     """Whether a column of the file, None if missing, can be cast to the table's type without loss."""
-    if stored is None or stored.type.equals(column.type, check_metadata=True):
+    if stored is None or _is_same(stored.type, column.type):
         return True
     if pa.types.is_decimal128(column.type) and pa.types.is_decimal(stored.type):
         fits: bool = stored.type.precision <= column.type.precision
         return fits and stored.type.scale == column.type.scale
     return stored.type in _ALIKE.get(column.type, ())
+
+
+def _is_same(stored: pa.DataType, own: pa.DataType) -> bool:
+    """Whether two types are equal, with names and field ids of nested fields, of which a file may have one without
+    nulls that the table does not require; but for the name of a map's entries: readers give it that of the column."""
+    if pa.types.is_map(stored) and pa.types.is_map(own):
+        pairs = [(stored.key_field, own.key_field), (stored.item_field, own.item_field)]
+    elif pa.types.is_struct(stored) and pa.types.is_struct(own) and stored.num_fields == own.num_fields:
+        pairs = [(stored.field(at), own.field(at)) for at in range(own.num_fields)]
+    elif pa.types.is_list(stored) and pa.types.is_list(own):
+        pairs = [(stored.value_field, own.value_field)]
+    else:
+        same: bool = stored.equals(own, check_metadata=True)
+        return same
+    return all(
+        (one.name, one.metadata) == (other.name, other.metadata)
+        and one.nullable <= other.nullable
+        and _is_same(one.type, other.type)
+        for one, other in pairs
+    )
 
 
 def _typed(column: pa.Array, type: pa.DataType) -> pa.Array:

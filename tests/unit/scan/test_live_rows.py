@@ -24,6 +24,7 @@ from sqlext.spec.types import (
     IntegerType,
     ListType,
     LongType,
+    MapType,
     NestedField,
     StringType,
     TimestampType,
@@ -114,6 +115,19 @@ def test_nested_columns_as_they_are_written(tmp_path: Path) -> None:
     field = NestedField(1, "l", ListType(2, IntegerType(), False))
     (arrow,) = schema_to_arrow(Schema((field,)))
     assert read(task(tmp_path / "a", [(arrow, [[1, None], None, []])]), field) == [[[1, None]], [None], [[]]]
+
+
+@pytest.mark.parametrize("required", [False, True])
+def test_maps_and_values_that_a_file_requires(tmp_path: Path, required: bool) -> None:
+    """Readers name a map's entries after its column; Iceberg writes values without nulls as required ones."""
+    pairs = pa.map_(
+        with_id("key", pa.string(), 2).with_nullable(False), with_id("value", pa.int32(), 3).with_nullable(not required)
+    )
+    given = task(tmp_path / "f.parquet", [(with_id("m", pairs, 1), [[("a", 1)], None])])
+    told = NestedField(1, "m", MapType(2, StringType(), 3, IntegerType(), value_required=False))
+    assert read(given, told) == [[[("a", 1)]], [None]]
+    strict = NestedField(1, "m", MapType(2, StringType(), 3, IntegerType(), value_required=True))
+    assert (read(given, strict) is None) == (not required)
 
 
 def test_deleted_rows_are_left_out_and_lineage_is_of_the_place_of_a_row(tmp_path: Path) -> None:
