@@ -107,8 +107,8 @@ def require_unique_keys(
     limits = environment.planning.thresholds
     few = have_plain_keys(metadata.schema()) and sum(file.record_count for file in files) <= limits.checked_key_rows
     if few and environment.plans_all_files(target.version):
-        plan = environment.scans.plan(target.version, AlwaysTrue())
-        if not plan.equality_groups and lookup_bytes(plan, key_ids) <= limits.checked_key_bytes:
+        plan = environment.scans.with_positions(target.version, environment.scans.plan(target.version, AlwaysTrue()))
+        if plan is not None and lookup_bytes(plan, key_ids) <= limits.checked_key_bytes:
             return _looked_up(environment, target, files, removed)
     _join(spark, target, files, removed)
     return AlwaysTrue()
@@ -120,7 +120,9 @@ def _looked_up(environment: Environment, target: Target, files: Sequence[Content
     keys = _new_keys(io, schema, files)
     require_distinct(keys, str(target.name))
     read = key_range(keys, schema.identifier_field_ids) or AlwaysTrue()
-    matches = find_keys(io, environment.scans.plan(target.version, read), keys, schema.identifier_field_ids)
+    plan = environment.scans.with_positions(target.version, environment.scans.plan(target.version, read))
+    assert plan is not None, "positions of fewer deletes are found if those of all are"
+    matches = find_keys(io, plan, keys, schema.identifier_field_ids)
     rows = _remaining(matches, removed)
     if rows:
         raise DataError("KEY_ALREADY_EXISTS", table=target.name, keys=named_keys(keys.take(pa.array(rows))))
