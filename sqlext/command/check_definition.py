@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as F
@@ -20,9 +20,14 @@ from sqlext.sql.statements.statement import Check
 
 
 def check_properties(
-    spark: SparkSession, checks: Iterable[Check], schema: Schema, known: Sequence[CheckConstraint] = ()
+    spark: SparkSession,
+    checks: Iterable[Check],
+    schema: Schema,
+    known: Sequence[CheckConstraint] = (),
+    require: Callable[[SparkSession, str, str, Schema], None] | None = None,
 ) -> dict[str, str]:
-    """The table properties that store the CHECKs; one without a name gets the next `check_<n>`.
+    """The table properties that store the CHECKs; one without a name gets the next `check_<n>`. `require` tests each,
+    by default as `require_condition`.
 
     Raises AnalysisError INVALID_CHECK_CONSTRAINT, CONSTRAINT_ALREADY_EXISTS for a name that occurs twice, and Spark's
     errors for a condition that it cannot analyse.
@@ -34,7 +39,7 @@ def check_properties(
         if name.lower() in {key.removeprefix(CHECK_PREFIX).lower() for key in properties}:
             raise AnalysisError("CONSTRAINT_ALREADY_EXISTS", name=name, table="the new table")
         taken.add(name.lower())
-        require_condition(spark, name, check.condition.text, schema)
+        (require or require_condition)(spark, name, check.condition.text, schema)
         properties[CHECK_PREFIX + name] = check.condition.text
     return properties
 

@@ -36,7 +36,7 @@ def _unmoved(rows: pa.Table, is_new: NDArray[np.bool_]) -> tuple[pa.Table, NDArr
     """Multiset difference in both directions: cancels each old row with an equal new row."""
     if is_new.all() or not is_new.any():
         return rows, is_new
-    codes = _codes(rows)
+    codes = codes_of(rows)
     count = int(codes.max()) + 1
     went, came = (np.bincount(codes[side], minlength=count) for side in (~is_new, is_new))
     others = np.where(is_new, went[codes], came[codes])
@@ -47,7 +47,7 @@ def _unmoved(rows: pa.Table, is_new: NDArray[np.bool_]) -> tuple[pa.Table, NDArr
 def _updated(keys: pa.Table, is_new: NDArray[np.bool_]) -> NDArray[np.bool_]:
     if not keys.num_rows:
         return np.zeros(0, bool)
-    codes = _codes(keys)
+    codes = codes_of(keys)
     count = int(codes.max()) + 1
     went, came = (np.bincount(codes[side], minlength=count) for side in (~is_new, is_new))
     once: NDArray[np.bool_] = (went == 1) & (came == 1)
@@ -64,7 +64,7 @@ def _numbers_of_equal(codes: _Codes) -> _Codes:
     return numbers
 
 
-def _codes(rows: pa.Table) -> _Codes:
+def codes_of(rows: pa.Table) -> _Codes:
     """A number for each row, equal for equal rows."""
     codes = np.zeros(rows.num_rows, np.int64)
     for column in rows.columns:

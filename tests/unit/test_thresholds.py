@@ -16,9 +16,9 @@ NO_THRESHOLDS = {
     "undo._NAMED_ROWS",
     "care_tasks._MOST_TOLD",
     # when and how files are removed, which no change waits for
-    "care._COMPACTION_PAUSE_MS",
+    "care.COMPACTION_PAUSE_MS",
     "expiry_due._FEWEST",
-    "care._FIRST_COMMITS",
+    "care.FIRST_COMMITS",
     "expiry_due._PART",
     "care._THREADS",
     "care_tasks._PAUSE_MS",

@@ -14,7 +14,7 @@ from sqlext.command.change.row_level import Target, commit_change, delete_rows
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
 from sqlext.command.plan.change_plan import Writer
-from sqlext.command.write_operation import begin_write
+from sqlext.command.write_operation import WriteOperation, begin_write
 from sqlext.commit.actions.overwrite import OverwriteFiles
 from sqlext.commit.actions.overwrite_rows import OverwriteRows
 from sqlext.scan.filter.file_filter import FileFilter
@@ -73,25 +73,39 @@ def metadata_delete(
     operation = begin_write(target.table.metadata, target.version.io, str(target.name), environment.rng)
     with operation.cleaned_on_failure():
         positions = _positions(spark, change, covered.undecided)
-        emptied = [task for task in covered.undecided if deletes_all_rows(task, positions)]
-        partial = {
-            task.file.file_path: (task.spec_id, task.partition)
-            for task in covered.undecided
-            if positions.get(task.file.file_path) and not deletes_all_rows(task, positions)
-        }
-        deletes = delete_rows(operation, {path: positions[path] for path in partial}, partial)
-        snapshot = target.version.snapshot
-        action = OverwriteRows(
-            row_filter,
-            deleted_files=[task.file for task in emptied],
-            delete_files=deletes.files,
-            deleted_rows=deletes.rows,
-            referenced_data_files=frozenset(partial),
-            base_snapshot_id=None if snapshot is None else snapshot.snapshot_id,
-        )
-    if covered.whole or emptied or partial:
+        action = covered_removal(target, operation, row_filter, covered, positions)
+    if action is not None:
         commit_change(environment, target, action)
     return Counts(deleted=deleted + sum(len(bitmap) for bitmap in positions.values()))
+
+
+def covered_removal(
+    target: Target,
+    operation: WriteOperation,
+    row_filter: Predicate,
+    covered: CoveredFiles,
+    positions: Mapping[str, BitMap64],
+) -> OverwriteRows | None:
+    """The action that removes the covered files, and deletes the rows at `positions` of the undecided ones; None if
+    nothing changes. Writes position-delete files in format version 2. Raises StorageError."""
+    emptied = [task for task in covered.undecided if deletes_all_rows(task, positions)]
+    partial = {
+        task.file.file_path: (task.spec_id, task.partition)
+        for task in covered.undecided
+        if positions.get(task.file.file_path) and not deletes_all_rows(task, positions)
+    }
+    if not (covered.whole or emptied or partial):
+        return None
+    deletes = delete_rows(operation, {path: positions[path] for path in partial}, partial)
+    snapshot = target.version.snapshot
+    return OverwriteRows(
+        row_filter,
+        deleted_files=[task.file for task in emptied],
+        delete_files=deletes.files,
+        deleted_rows=deletes.rows,
+        referenced_data_files=frozenset(partial),
+        base_snapshot_id=None if snapshot is None else snapshot.snapshot_id,
+    )
 
 
 def _live_rows(spark: SparkSession, target: Target, tasks: Sequence[FileScanTask]) -> int:

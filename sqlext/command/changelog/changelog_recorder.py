@@ -120,7 +120,7 @@ def _store_difference(
     many = likely is not None and likely > most
     found = None if many else few_changes(environment, handle, before, after, most)
     if found is not None:
-        return _write_changelog(environment, io, table.metadata, name, partial(write_on_driver, found))
+        return store_changelog(environment, io, table.metadata, name, partial(write_on_driver, found))
     step = ChangeFeed(environment).step(handle, before, after, 0)
     rows = lowered_query(spark, lower_kinds(lower_changes([step], schema), schema))
     return write_changelog(environment, io, table.metadata, name, rows, likely)
@@ -154,16 +154,18 @@ def write_changelog(
     def write(task: WriteTask) -> WrittenFiles:
         return write_by(writer, rows, task, lambda spread: spread)
 
-    return _write_changelog(environment, io, metadata, name, write)
+    return store_changelog(environment, io, metadata, name, write)
 
 
-def _write_changelog(
+def store_changelog(
     environment: Environment,
     io: FileIO,
     metadata: TableMetadata,
     name: str,
     write: Callable[[WriteTask], WrittenFiles],
 ) -> str:
+    """Stores what `write` writes with the task: rows with the table's columns followed by `ROW_KIND`; returns the
+    changelog's id. All files are removed if it fails."""
     operation = begin_write(changelog_table(metadata), io, name, environment.rng)
     with operation.cleaned_on_failure():
         written = write(write_rows(operation.plan, task_identity=task_identity))

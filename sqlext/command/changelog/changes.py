@@ -84,14 +84,14 @@ class ChangeFeed:
 
     def _told(self, handle: TableHandle, span: Span, ordinal: int) -> ChangeStep:
         """The changes of a span, from its stored changelog if it has one."""
-        if span.changelog is None or not self._is_there(handle, span.changelog):
+        if span.changelog is None or not self.has_changelog(handle, span.changelog):
             return self.step(handle, span.before, span.after, ordinal)
         relation = _relation(handle, span.changelog, changelog=True)
         return ChangeStep(
             None, _relation(handle, span.after), ordinal, span.after.snapshot_id, (), (), (), stored=relation
         )
 
-    def _is_there(self, handle: TableHandle, snapshot: Snapshot) -> bool:
+    def has_changelog(self, handle: TableHandle, snapshot: Snapshot) -> bool:
         """Whether the snapshot's changelog exists: another engine may have removed it as an orphan file."""
         version = self._environment.catalogs.version(
             replace(pinned_snapshot(handle, snapshot.snapshot_id), changelog=True)

@@ -135,7 +135,7 @@ def _define(
 ) -> None:
     """Creates or replaces the table, with the query's rows in one commit."""
     if environment.catalogs.opened.of(name.catalog).cares_for_keyed_tables:
-        definition = _looking_after_itself(definition)
+        definition = looking_after_itself(definition)
     kinds = ROWKIND_FIELD.of(definition.properties)
     if query is not None and kinds is not None:
         way_out = "Create the table without AS, and write with INSERT"
@@ -195,7 +195,7 @@ def _define(
     )
 
 
-def _looking_after_itself(definition: TableDefinition) -> TableDefinition:
+def looking_after_itself(definition: TableDefinition) -> TableDefinition:
     """A table with a key that does not say whether it looks after itself says that it does, so that each engine can
     read it there."""
     if not definition.schema.identifier_field_ids or WRITE_ONLY.of(definition.properties) is not None:

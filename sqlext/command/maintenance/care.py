@@ -32,8 +32,8 @@ _LOG = logging.getLogger("sqlext")
 COMPACTION, EXPIRY = "compact", "expire_snapshots"
 ROW_EXPIRY, PARTITION_EXPIRY = "expire_rows", "expire_partitions"
 # So many statements on a table compact all that is due before they end.
-_FIRST_COMMITS = 10
-_COMPACTION_PAUSE_MS = 2_000
+FIRST_COMMITS = 10
+COMPACTION_PAUSE_MS = 2_000
 # Few, since statements of the session are running.
 _THREADS = 2
 
@@ -51,7 +51,7 @@ def care_after_commit(
         return
     metadata = target.table.metadata
     # A process that has committed little may end after this statement, and all work in the background with it.
-    is_young = environment.care.counted_commit(metadata.table_uuid) < _FIRST_COMMITS
+    is_young = environment.care.counted_commit(metadata.table_uuid) < FIRST_COMMITS
     steps: Sequence[tuple[str, Callable[[], object]]] = (
         ("expire rows", lambda: _ask_for_retention(environment, spark, target, at_once=is_young)),
         ("compact", lambda: _compact(environment, spark, target, trigger_ms, at_once=is_young)),
@@ -126,7 +126,7 @@ def ask_for_compaction(
         return "" if done is None else done.told
 
     uuid, table = target.table.metadata.table_uuid, _name(target)
-    return environment.care.ask(uuid, table, kind, compact, pause_ms=_COMPACTION_PAUSE_MS)
+    return environment.care.ask(uuid, table, kind, compact, pause_ms=COMPACTION_PAUSE_MS)
 
 
 def ask_for_expiry(environment: Environment, target: Target) -> bool:
