@@ -32,6 +32,7 @@ ALLOWED = {
     | {"storage", "catalog", "scan", "write", "commit", "sql", "spark", "property_names", "thresholds"},
     "description": FORMAT | {"storage", "catalog", "scan", "sql", "command"},
     "changelog": FORMAT,
+    "local": FORMAT | {"storage", "catalog", "scan", "write", "commit", "sql", "spark", "command", "thresholds"},
     "procedure": FORMAT | {"storage", "catalog", "scan", "write", "commit", "sql", "spark", "command", "description"},
     "streaming": FORMAT | {"storage", "catalog", "scan", "write", "commit", "sql", "spark", "command"},
     "dispatch": FORMAT | {"storage", "catalog", "scan", "write", "commit", "sql", "spark", "command", "procedure"},

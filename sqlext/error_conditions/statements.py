@@ -7,6 +7,19 @@ from collections.abc import Mapping
 from sqlext.error_conditions.condition import Condition
 
 STATEMENTS: Mapping[str, Condition] = {
+    # without Spark
+    "LOCAL_NEEDS_SPARK": Condition(
+        "0A000",
+        "{what} is refused by sqlext.local: {reason}. Do it in a session of Spark, such as that of sqlext.session.",
+    ),
+    "LOCAL_ROWS_REFUSED": Condition(
+        "22018", "The rows for {table} are refused: {reason}. Name the table's columns, and cast values to their types."
+    ),
+    "LOCAL_TIME_WITHOUT_ZONE": Condition(
+        "22007",
+        "The time {time}, of a version of {name}, is refused: it has no time zone. Give one, such as"
+        " datetime(…, tzinfo=timezone.utc).",
+    ),
     # statements
     "Z_ORDER_REFUSED": Condition(
         "42616", "ZORDER BY of {name} is refused: {reason}. Leave it out, or name other columns."

@@ -1,0 +1,154 @@
+"""Catalogs and tables, opened without Spark."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow as pa
+
+from sqlext.catalog.catalog import Catalog
+from sqlext.catalog.identifier import TableIdentifier
+from sqlext.catalog.metadata_file import MetadataFolder
+from sqlext.catalog.static_table import load_static_table
+from sqlext.command.environment import Environment
+from sqlext.errors import AnalysisError, NotFoundError
+from sqlext.local.local_creation import create_by_text, create_of_columns
+from sqlext.local.local_table import LocalTable
+from sqlext.local.sessionless import environment_of
+from sqlext.sql.tokens.token_cursor import TokenCursor
+from sqlext.storage.location import configured_location, is_object
+from sqlext.storage.scheme_io import SchemeIO, s3_settings
+
+_DATABASES = ("sqlite:", "postgresql:", "postgres:", "jdbc:")
+_SERVERS = ("http://", "https://")
+
+
+@dataclass(frozen=True)
+class LocalCatalog:
+    """A catalog, whose tables are read and written by this process. Names with dots or blanks stand in backticks.
+
+    >>> import sqlext.local
+    >>> lake = sqlext.local.open(folder)
+    >>> lake.create_namespace("sales")
+    >>> t = lake.create_table("sales.t", pa.schema([pa.field("id", pa.int64(), nullable=False)]), primary_key=["id"])
+    >>> lake.tables("sales")
+    ['sales.t']
+    """
+
+    name: str
+    _environment: Environment = field(repr=False)
+
+    def table(self, name: str) -> LocalTable:
+        """The table of that name, which may end in a branch: `db.t.branch_audit`. Raises NotFoundError."""
+        parts = self._parts(name)
+        self._environment.catalogs.locate(parts)
+        return LocalTable(self._environment, parts)
+
+    def tables(self, namespace: str) -> list[str]:
+        """The names of the tables in the namespace. Raises NotFoundError."""
+        return [str(one) for one in self._catalog.list_tables(self._parts(namespace)[1:])]
+
+    def namespaces(self, parent: str | None = None) -> list[str]:
+        """The names of the namespaces in `parent`, by default of the outermost ones. Raises NotFoundError."""
+        within = () if parent is None else self._parts(parent)[1:]
+        return [".".join(one) for one in self._catalog.list_namespaces(within)]
+
+    def create_namespace(self, name: str) -> None:
+        """Creates a namespace, unless it is there."""
+        parts = self._parts(name)[1:]
+        if not self._catalog.namespace_exists(parts):
+            self._catalog.create_namespace(parts, {})
+
+    def create_table(
+        self,
+        table: str,
+        schema: pa.Schema | None = None,
+        *,
+        primary_key: Sequence[str] = (),
+        partitioned_by: Sequence[str] = (),
+        properties: Mapping[str, str] | None = None,
+    ) -> LocalTable:
+        """Creates a table: by the text of a CREATE TABLE, or by its name and the columns of `schema`.
+
+        `partitioned_by` are terms of SQL, such as `region` or `days(ts)`. The columns of `primary_key` become required.
+        Raises AlreadyExistsError, NotFoundError for a namespace that does not exist, AnalysisError LOCAL_ROWS_REFUSED
+        for arguments that belong to the other form, and UnsupportedError LOCAL_NEEDS_SPARK.
+        """
+        if schema is not None:
+            name, given = self._parts(table)[1:], properties or {}
+            parts = create_of_columns(self._environment, self.name, name, schema, primary_key, partitioned_by, given)
+            return LocalTable(self._environment, parts)
+        if primary_key or partitioned_by or properties:
+            reason = "the text of CREATE TABLE says itself what the arguments beside it say"
+            raise AnalysisError("LOCAL_ROWS_REFUSED", table=table, reason=reason)
+        return LocalTable(self._environment, create_by_text(self._environment, self.name, table))
+
+    def drop_table(self, name: str, *, purge: bool = False) -> None:
+        """Removes the table from the catalog, and with `purge` its files too. Raises NotFoundError."""
+        parts = self._parts(name)
+        if not self._catalog.drop_table(TableIdentifier(parts[1:-1], parts[-1]), purge):
+            raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=name)
+
+    @property
+    def _catalog(self) -> Catalog:
+        return self._environment.catalogs.catalog(self.name)
+
+    def _parts(self, name: str) -> tuple[str, ...]:
+        """The catalog's name and the parts of `name`. Raises ParseError."""
+        cursor = TokenCursor(name)
+        parts = cursor.dotted_name()
+        cursor.expect_end()
+        return (self.name, *parts)
+
+
+def open(
+    source: str | os.PathLike[str] | Mapping[str, str],
+    options: Mapping[str, str] | None = None,
+    *,
+    name: str = "local",
+) -> LocalCatalog | LocalTable:
+    """A catalog, or the table in a folder.
+
+    `source` is a folder, local or `s3://…`, that holds a table or is to hold namespaces with tables; the URI of a
+    database (`sqlite:…`, `postgresql://…`) or of a REST server (`https://…`); or the options of a catalog, under the
+    names that they have after `spark.sql.catalog.<name>.` in Spark. `options` are further ones, such as `warehouse` or
+    `s3.endpoint`. `name` is the catalog's own: in a database that several share it tells their tables apart.
+
+    A table in a folder that no catalog of folders wrote can be read, and is written through its own catalog.
+
+    Raises AnalysisError CATALOG_OPTION_REQUIRED, CATALOG_OPTION_INVALID or CATALOG_OPTION_REFUSED, and StorageError.
+
+    >>> import sqlext.local
+    >>> sqlext.local.open(folder)
+    LocalCatalog(name='local')
+    """
+    given = dict(options or {})
+    if isinstance(source, Mapping):
+        return LocalCatalog(name, environment_of(name, {**source, **given}))
+    text = os.fspath(source)
+    if text.startswith(_DATABASES):
+        return LocalCatalog(name, environment_of(name, {"type": "sql", "uri": text, **given}))
+    if text.startswith(_SERVERS):
+        return LocalCatalog(name, environment_of(name, {"type": "rest", "uri": text, **given}))
+    where = text if is_object(text) or "://" in text or text.startswith("file:") else str(Path(text).absolute())
+    where = where.rstrip("/")
+    return _of_folder(where, given, name)
+
+
+def _of_folder(where: str, options: dict[str, str], name: str) -> LocalCatalog | LocalTable:
+    io = SchemeIO(s3_settings(options))
+    location = configured_location(where)
+    if MetadataFolder(io, location).current() is not None:
+        above, _, table = where.rpartition("/")
+        warehouse, _, namespace = above.rpartition("/")
+        environment = environment_of(name, {"warehouse": warehouse, **options})
+        return LocalTable(environment, (name, namespace, table))
+    environment = environment_of(name, {"warehouse": where, **options})
+    try:
+        found = load_static_table(where, io)
+    except NotFoundError:
+        return LocalCatalog(name, environment)
+    return LocalTable(environment, (name, *found.identifier.namespace, found.identifier.name), found)

@@ -1,0 +1,154 @@
+"""Rows of a table version as Arrow: the files of a scan plan, with all deletes as positions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+from pyroaring import BitMap64
+
+from sqlext.command.environment import Environment
+from sqlext.errors import UnsupportedError
+from sqlext.local.condition_value import Columns
+from sqlext.local.row_condition import RowCondition
+from sqlext.scan.files.readable_files import require_allowed
+from sqlext.scan.live_rows import OnlyByQuery, RowColumns, live_rows
+from sqlext.scan.scan_plan import FileScanTask, ScanPlan
+from sqlext.spark.catalog.session_catalogs import TableVersion
+from sqlext.spec.expression import Predicate
+from sqlext.spec.schema import Schema
+from sqlext.spec.types import NestedField, UnknownType
+from sqlext.write.arrow_schema import schema_to_arrow
+
+_SOURCE, _POSITION = -2, -1
+
+
+def stored_fields(schema: Schema) -> tuple[NestedField, ...]:
+    """The columns that data files have: all but those of type unknown."""
+    return tuple(field for field in schema.fields if not isinstance(field.type, UnknownType))
+
+
+def columns_of(fields: Sequence[NestedField]) -> RowColumns:
+    """How to read these columns, none of them of type unknown."""
+    return RowColumns(fields, schema_to_arrow(Schema(tuple(fields))))
+
+
+def planned_rows(environment: Environment, version: TableVersion, predicate: Predicate) -> ScanPlan:
+    """The files that may have rows that match, with equality deletes as positions.
+
+    Raises UnsupportedError LOCAL_NEEDS_SPARK if these are too many, or of keys, that only a join applies.
+    """
+    plan = environment.scans.plan(version, predicate)
+    found = environment.scans.with_positions(version, plan)
+    if found is None:
+        raise UnsupportedError(
+            "LOCAL_NEEDS_SPARK",
+            what=f"Reading {version.handle.full_name}",
+            reason="it has equality deletes of many rows, or of keys that are no integers, dates and texts;"
+            " once the table is compacted it has none",
+        )
+    require_allowed(version.io, [task.file for task in found.tasks])
+    return found
+
+
+def read_rows(
+    version: TableVersion, task: FileScanTask, columns: RowColumns, *, lineage: bool = False, source: int | None = None
+) -> Iterator[pa.RecordBatch]:
+    """As `live_rows`. Raises UnsupportedError LOCAL_NEEDS_SPARK for a file that it does not project, and as it."""
+    try:
+        yield from live_rows(version.io, task, columns, lineage=lineage, source=source)
+    except OnlyByQuery as path:
+        raise UnsupportedError(
+            "LOCAL_NEEDS_SPARK",
+            what=f"Reading {version.handle.full_name}",
+            reason=f"the file {path} is not Parquet with field ids, or has a column of another type than the table",
+        ) from None
+
+
+def batch_columns(columns: RowColumns, batch: pa.RecordBatch) -> Columns:
+    """The columns of a batch by field id."""
+    return {field.id: batch.column(number) for number, field in enumerate(columns.fields)}
+
+
+def selected_rows(
+    environment: Environment, version: TableVersion, condition: RowCondition, fields: Sequence[NestedField]
+) -> Iterator[pa.RecordBatch]:
+    """The rows that match the condition, with the columns `fields`, none of them of type unknown. Raises as
+    `planned_rows` and `read_rows`."""
+    ids = {field.id for field in fields}
+    further = [one for one in stored_fields(version.schema) if one.id in condition.field_ids - ids]
+    columns, kept = columns_of([*fields, *further]), range(len(fields))
+    for task in planned_rows(environment, version, condition.pruning).tasks:
+        for batch in read_rows(version, task, columns):
+            if condition.field_ids:
+                chosen = condition.selected(batch_columns(columns, batch), batch.num_rows)
+                if not chosen.all():
+                    batch = batch.filter(pa.array(chosen))
+            yield batch.select(kept)
+
+
+def selected_positions(
+    version: TableVersion, tasks: Sequence[FileScanTask], condition: RowCondition
+) -> dict[str, BitMap64]:
+    """The positions, by data file, of the live rows of `tasks` that match. Raises as `read_rows`."""
+    columns = columns_of([one for one in stored_fields(version.schema) if one.id in condition.field_ids])
+    found: dict[str, BitMap64] = {}
+    for task in tasks:
+        positions = BitMap64()
+        for batch in read_rows(version, task, columns, source=0):
+            chosen = condition.selected(batch_columns(columns, batch), batch.num_rows)
+            positions.update(BitMap64(_places(batch)[chosen].tolist()))
+        if positions:
+            found[task.file.file_path] = positions
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class PlacedRows:
+    """Rows of data files. `files` has the index of each row's file in `tasks`, `positions` its position there."""
+
+    rows: pa.Table
+    tasks: Sequence[FileScanTask]
+    files: np.ndarray
+    positions: np.ndarray
+
+
+def rows_at(
+    version: TableVersion,
+    tasks: Mapping[str, FileScanTask],
+    positions: Mapping[str, BitMap64],
+    columns: RowColumns,
+    *,
+    lineage: bool = False,
+) -> PlacedRows:
+    """The rows at `positions`, deleted or not, in the order of `positions`. Raises as `read_rows`."""
+    read = [tasks[path] for path in positions]
+    batches: list[pa.RecordBatch] = []
+    files: list[np.ndarray] = []
+    places: list[np.ndarray] = []
+    for number, task in enumerate(read):
+        wanted = np.frombuffer(positions[task.file.file_path].to_array(), np.uint64).astype(np.int64)
+        whole = replace(task, position_deletes=None, deleted_rows=0, equality_groups=())
+        for batch in read_rows(version, whole, columns, lineage=lineage, source=number):
+            start = int(_places(batch)[0])
+            inside = wanted[np.searchsorted(wanted, start) : np.searchsorted(wanted, start + batch.num_rows)]
+            if len(inside):
+                batches.append(batch.take(pa.array(inside - start)))
+                files.append(np.full(len(inside), number))
+                places.append(inside)
+    shape = columns.shape(lineage=lineage, origins=True)
+    rows = pa.Table.from_batches(batches, shape)
+    rows = rows.select(range(rows.num_columns + _SOURCE))
+    return PlacedRows(rows, read, _joined(files), _joined(places))
+
+
+def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
+    return np.concatenate(parts) if parts else np.zeros(0, np.int64)
+
+
+def _places(batch: pa.RecordBatch) -> np.ndarray:
+    """The positions of a batch that is read with its source."""
+    places: np.ndarray = batch.column(batch.num_columns + _POSITION).to_numpy()
+    return places

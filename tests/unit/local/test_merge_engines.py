@@ -1,0 +1,170 @@
+"""Merge engines without Spark, against a model in plain Python."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from judges.merge_model import Event, MergedTable
+from sqlext.local import LocalTable
+from unit.local.local_lake import created, open_lake
+
+_COLUMNS = (
+    "k INT, at INT, s INT, p INT, c BIGINT, lo INT, hi INT, ba BOOLEAN, bo BOOLEAN, lv STRING, ln STRING, fv STRING,"
+    " fn STRING, la STRING, co ARRAY<STRING>, PRIMARY KEY (k)"
+)
+_FUNCTIONS = {
+    "at": "last_value",
+    "s": "sum",
+    "p": "product",
+    "c": "count",
+    "lo": "min",
+    "hi": "max",
+    "ba": "bool_and",
+    "bo": "bool_or",
+    "lv": "last_value",
+    "ln": "last_non_null_value",
+    "fv": "first_value",
+    "fn": "first_non_null_value",
+    "la": "listagg",
+    "co": "collect",
+}
+_RETRACTING = ("at", "s", "c", "lv", "ln", "co")
+
+
+@pytest.fixture
+def seed() -> int:
+    seed = random.randrange(10**6)
+    print(f"seed {seed}")
+    return seed
+
+
+def _value(rng: random.Random, column: str) -> Any:
+    if column != "at" and rng.random() < 0.3:
+        return None
+    match column:
+        case "at" | "g":
+            return rng.randrange(30)
+        case "s" | "lo" | "hi" | "c" | "a" | "b":
+            return rng.randrange(-50, 50)
+        case "p":
+            return rng.choice([1, 2, -1, 3])
+        case "ba" | "bo":
+            return rng.random() < 0.5
+        case "co":
+            return [rng.choice("xyz") for _ in range(rng.randrange(3))]
+    return rng.choice("abcdef")
+
+
+def _batch(rng: random.Random, columns: list[str], kinds: list[str], size: int) -> list[Event]:
+    return [
+        {"k": rng.randrange(4), **{name: _value(rng, name) for name in columns}, "_row_kind": rng.choice(kinds)}
+        for _ in range(size)
+    ]
+
+
+def _rows(table: LocalTable) -> dict[int, dict[str, Any]]:
+    return {row.pop("k"): row for row in table.to_arrow().to_pylist()}
+
+
+def _functions(functions: Mapping[str, str]) -> dict[str, str]:
+    return {f"fields.{name}.aggregate-function": one for name, one in functions.items() if name != "at"}
+
+
+@pytest.mark.parametrize(("version", "mode"), [("2", "merge-on-read"), ("3", "copy-on-write"), ("3", "auto")])
+def test_aggregation(tmp_path: Path, seed: int, version: str, mode: str) -> None:
+    properties = {"merge-engine": "aggregation", "sequence.field": "at", "format-version": version}
+    table = created(open_lake(tmp_path), _COLUMNS, {**properties, "write.merge.mode": mode, **_functions(_FUNCTIONS)})
+    rng, columns = random.Random(seed), list(_FUNCTIONS)
+    model = MergedTable(_FUNCTIONS, dict.fromkeys(columns, "at"))
+    for _ in range(12):
+        batch = _batch(rng, columns, ["+I", "+U"], 10)
+        model.write(batch)
+        table.upsert(batch)
+        assert _rows(table) == model.rows, batch
+
+
+def test_values_are_taken_back(tmp_path: Path, seed: int) -> None:
+    functions = {name: _FUNCTIONS[name] for name in _RETRACTING} | {"hi": "max"}
+    table = created(
+        open_lake(tmp_path),
+        "k INT, at INT, s INT, c BIGINT, lv STRING, ln STRING, co ARRAY<STRING>, hi INT, PRIMARY KEY (k)",
+        {
+            "merge-engine": "aggregation",
+            "sequence.field": "at",
+            "fields.hi.ignore-retract": "true",
+            **_functions(functions),
+        },
+    )
+    rng, columns = random.Random(seed), list(functions)
+    model = MergedTable(functions, dict.fromkeys(columns, "at"), ignoring=frozenset({"hi"}))
+    for number in range(8):
+        batch = [
+            {**event, "at": 100 * number + n - 150}
+            for n, event in enumerate(_batch(rng, columns, ["+I", "-D", "-U"], 8))
+        ]
+        model.write(batch)
+        table.upsert(batch)
+        found = {
+            key: {name: sorted(value) if name == "co" and value else value for name, value in row.items()}
+            for key, row in _rows(table).items()
+        }
+        expected = {
+            key: {name: sorted(value) if name == "co" and value else value for name, value in row.items()}
+            for key, row in model.rows.items()
+        }
+        assert found == expected, batch
+
+
+@pytest.mark.parametrize("removes", [True, False])
+def test_partial_update(tmp_path: Path, seed: int, removes: bool) -> None:
+    name = "partial-update.remove-record-on-delete" if removes else "ignore-delete"
+    table = created(
+        open_lake(tmp_path),
+        "k INT, at INT, a INT, b INT, lv STRING, PRIMARY KEY (k)",
+        {"merge-engine": "partial-update", "sequence.field": "at", name: "true"},
+    )
+    columns = ["at", "a", "b", "lv"]
+    functions = {"at": "last_value", **dict.fromkeys(columns[1:], "last_non_null_value")}
+    model = MergedTable(functions, dict.fromkeys(columns, "at"), removes="at" if removes else None)
+    rng = random.Random(seed)
+    for _ in range(12):
+        batch = _batch(rng, columns, ["+I", "+U", "-D"], 8)
+        table.append(batch)
+        model.write(batch if removes else [event for event in batch if event["_row_kind"] != "-D"])
+        assert _rows(table) == model.rows, batch
+
+
+def test_sequence_groups(tmp_path: Path, seed: int) -> None:
+    table = created(
+        open_lake(tmp_path),
+        "k INT, a INT, lv STRING, g INT, s INT, b INT, at INT, PRIMARY KEY (k)",
+        {
+            "merge-engine": "partial-update",
+            "fields.g.sequence-group": "a,lv",
+            "fields.at.sequence-group": "s,b",
+            "fields.s.aggregate-function": "sum",
+        },
+    )
+    columns = ["a", "lv", "g", "s", "b", "at"]
+    functions = {**dict.fromkeys(columns, "last_value"), "s": "sum"}
+    orders: dict[str, str | None] = {"a": "g", "lv": "g", "g": "g", "s": "at", "b": "at", "at": "at"}
+    model = MergedTable(functions, orders, grouped=frozenset(columns))
+    rng = random.Random(seed)
+    for _ in range(10):
+        batch = _batch(rng, columns, ["+I"], 6)
+        model.write(batch)
+        table.upsert(batch)
+        assert _rows(table) == model.rows, batch
+
+
+def test_the_first_row_stays(tmp_path: Path) -> None:
+    table = created(open_lake(tmp_path), "k INT, v STRING, PRIMARY KEY (k)", {"merge-engine": "first-row"})
+    table.append([{"k": 1, "v": "a"}, {"k": 1, "v": "b"}, {"k": 2, "v": "c"}])
+    counts = table.upsert([{"k": 1, "v": "d"}, {"k": 3, "v": "e"}])
+    assert (counts.inserted, counts.updated) == (1, 0)
+    assert {key: row["v"] for key, row in _rows(table).items()} == {1: "a", 2: "c", 3: "e"}
