@@ -19,6 +19,7 @@ from benchmarks.process_appends import process_appends
 from benchmarks.row_changes import MERGE, ROW_CHANGES, STATE
 from benchmarks.small_commits import SMALL_COMMITS
 from benchmarks.stream_upserts import stream_upserts
+from benchmarks.without_spark import without_spark
 
 Q1 = """
 SELECT l_returnflag, l_linestatus, sum(l_quantity), sum(l_extendedprice), sum(l_extendedprice * (1 - l_discount)),
@@ -132,10 +133,11 @@ SUITES: dict[str, Callable[[Bench], Iterator[Result]]] = {
     "maintenance": maintenance,
     "care": care,
     "rewrites": data_file_rewrites,
+    "without_spark": without_spark,
     **LIBRARIES,
 }
 
 OF_ICEBERG_TABLES = frozenset(
-    {"care", "planning", "evolved", "history", "maintenance", "manifest_rewrites", "rewrites"}
+    {"care", "planning", "evolved", "history", "maintenance", "manifest_rewrites", "rewrites", "without_spark"}
 )
 """Suites that have nothing for Delta."""

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks import care
+from benchmarks import care, without_spark
 from benchmarks.data_file_rewrites import DELETED, SMALL, SORTED
 from benchmarks.evolved import ADDED_COLUMN
 from benchmarks.history import CODECS, SNAPSHOTS
@@ -67,6 +67,9 @@ class Target:
         name = f"{self.figure.suite}, {self.figure.case}, {self.figure.mode}"
         if self.beside is None or other is None:
             return f"{_verdict(found['amount'], self.limit)} {name}: {found['amount']:.0f} {found['unit']}"
+        if found["amount"] is not None and other["amount"] is not None:
+            ratio = found["amount"] / other["amount"]
+            return f"{_verdict(ratio, self.limit)} {name}: {ratio:.3f} x {other['mode']}"
         wall, cpu = (found["cost"][of] / max(other["cost"][of], 1e-9) / self.per for of in ("wall", "cpu"))
         than = other["system"] if other["system"] != found["system"] else f"{other['case']}, {other['mode']}"
         return f"{_verdict(wall, self.limit)} {name}: {wall:.3f} x {than} (CPU {cpu:.3f})"
@@ -113,6 +116,14 @@ def _targets() -> Iterator[Target]:
             yield Target(_sqlext("history", case, codec), 1.3, _sqlext("history", short, codec))
     rewrites = (Figure("manifest_rewrites", REWRITE, system, "") for system in ("sqlext", "iceberg"))
     yield Target(next(rewrites), 0.5, next(rewrites))
+
+    for case, limit, peer in (
+        (without_spark.UPSERT, 0.25, without_spark.PYICEBERG),
+        (without_spark.MEMORY, 1.0, without_spark.PYICEBERG),
+        (without_spark.APPEND, 1.0, without_spark.DELTALAKE),
+    ):
+        figures = (_sqlext("without_spark", case, library) for library in (without_spark.LOCAL, peer))
+        yield Target(next(figures), limit, next(figures))
 
     yield from _of_care()
     yield from _of_row_changes()
