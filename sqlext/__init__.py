@@ -9,6 +9,7 @@ What is public is in `dir(sqlext)`, everything else is internal and may change i
     session, configure, attach    sessions of a Python driver
     upsert, write_stream          DataFrames and streams into tables
     table                         a table as notebooks show it
+    local                         tables in this process, without a JVM
     transaction                   several statements, on several tables, as one commit
     procedures                    a function for each procedure of CALL
     SqlextError                   the root of errors, each with a condition
@@ -27,7 +28,7 @@ from typing import TYPE_CHECKING, Any
 from sqlext.version import __version__
 
 if TYPE_CHECKING:
-    from sqlext import procedures
+    from sqlext import local, procedures
     from sqlext.any_session import transaction, upsert
     from sqlext.errors import SqlextError
     from sqlext.notebook.shown_table import table
@@ -39,6 +40,7 @@ __all__ = [
     "__version__",
     "attach",
     "configure",
+    "local",
     "procedures",
     "session",
     "table",
@@ -57,8 +59,8 @@ _MODULES = {
     "upsert": "sqlext.any_session",
     "write_stream": "sqlext.streaming.stream_write",
 }
-_SUBMODULES = frozenset({"procedures"})
-_FOR_DRIVERS = frozenset({"attach", "configure", "session"})
+_SUBMODULES = frozenset({"local", "procedures"})
+_FOR_DRIVERS = frozenset({"attach", "configure", "local", "session"})
 # What these import beside PySpark, and a client of Spark Connect need not have.
 _DRIVER_PACKAGES = ("fastavro", "mmh3", "numpy", "pyarrow", "pyiceberg_core", "pyroaring", "sqlglot")
 
@@ -72,14 +74,12 @@ def __dir__() -> list[str]:
 if not TYPE_CHECKING:  # to type checkers a slip in a name would have any type
 
     def __getattr__(name: str) -> Any:
-        if name in _SUBMODULES:
-            return import_module(f"sqlext.{name}")
-        if name not in _MODULES:
+        if name not in _MODULES and name not in _SUBMODULES:
             raise AttributeError(f"module 'sqlext' has no attribute {name!r}")
         if name in _FOR_DRIVERS:
             import_module("sqlext.spark.shim.supported_spark").require_supported_pyspark()
         try:
-            module = import_module(_MODULES[name])
+            module = import_module(_MODULES.get(name, f"sqlext.{name}"))
         except ModuleNotFoundError as error:
             if name not in _FOR_DRIVERS or (error.name or "").startswith("sqlext"):
                 raise
@@ -87,4 +87,4 @@ if not TYPE_CHECKING:  # to type checkers a slip in a name would have any type
             raise errors.UnsupportedError(
                 "DRIVER_LACKS_PACKAGE", function=f"sqlext.{name}", package=error.name
             ) from None
-        return getattr(module, name)
+        return module if name in _SUBMODULES else getattr(module, name)

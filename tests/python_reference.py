@@ -11,8 +11,9 @@ from pathlib import Path
 from typing import Any
 
 import sqlext
-from sqlext import procedures
+from sqlext import local, procedures
 from sqlext.changelog.debezium import from_debezium
+from sqlext.local import LocalCatalog, LocalTable
 from sqlext.notebook.shown_table import ShownTable, TablePlots
 from sqlext.streaming.stream_write import StreamWrite
 
@@ -31,6 +32,11 @@ def reference() -> str:
         _listed(ShownTable, [name for name in vars(ShownTable) if inspect.isfunction(vars(ShownTable)[name])]),
         "### Pictures: `table(spark, name).plot`\n",
         _listed(TablePlots, [name for name in vars(TablePlots) if inspect.isfunction(vars(TablePlots)[name])]),
+        *_functions("Tables without a JVM", "sqlext.local", local.open),
+        "### Methods of a catalog: `sqlext.local.LocalCatalog`\n",
+        _listed(LocalCatalog, [name for name in vars(LocalCatalog) if inspect.isfunction(vars(LocalCatalog)[name])]),
+        "### Methods of a table: `sqlext.local.LocalTable`\n",
+        _listed(LocalTable, [name for name in vars(LocalTable) if inspect.isfunction(vars(LocalTable)[name])]),
         *_functions("Streams and change feeds", "sqlext", sqlext.write_stream),
         "### Methods of `write_stream(rows)`\n",
         _listed(StreamWrite, [name for name in vars(StreamWrite) if inspect.isfunction(vars(StreamWrite)[name])]),

@@ -43,13 +43,13 @@ ALLOWED = {
     "any_session": {"errors"},
     "notebook": {"errors", "any_session", "catalog", "description"},
     "terminal": FORMAT
-    | {"storage", "catalog", "scan", "write", "commit", "sql", "spark", "command", "description"}
+    | {"storage", "catalog", "scan", "write", "commit", "sql", "spark", "command", "description", "local"}
     | {"any_session", "spark_session"},
     "__main__": {"terminal"},
     "procedure_call": {"any_session"},
     "procedures": {"procedure_call"},
     "version": set(),
-    "__init__": {"any_session", "errors", "notebook", "procedures", "spark_session", "streaming", "version"},
+    "__init__": {"any_session", "errors", "local", "notebook", "procedures", "spark_session", "streaming", "version"},
 }
 ROOMS = {
     "catalog": ["", "sql", "rest", "catalog_settings"],

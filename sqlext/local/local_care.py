@@ -18,8 +18,8 @@ from sqlext.command.maintenance.care import (
     COMPACTION_PAUSE_MS,
     FIRST_COMMITS,
     ask_for_expiry,
-    expiry_is_due,
 )
+from sqlext.command.maintenance.expiry_due import expiry_is_due
 from sqlext.errors import UnsupportedError
 from sqlext.local.sessionless import NO_SESSION
 from sqlext.properties import looks_after_itself

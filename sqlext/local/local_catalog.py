@@ -10,8 +10,10 @@ from pathlib import Path
 import pyarrow as pa
 
 from sqlext.catalog.catalog import Catalog
+from sqlext.catalog.catalog_uri import is_database, options_of_uri
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.metadata_file import MetadataFolder
+from sqlext.catalog.sql.stored_names import stored_catalog_names
 from sqlext.catalog.static_table import load_static_table
 from sqlext.command.environment import Environment
 from sqlext.errors import AnalysisError, NotFoundError
@@ -22,8 +24,7 @@ from sqlext.sql.tokens.token_cursor import TokenCursor
 from sqlext.storage.location import configured_location, is_object
 from sqlext.storage.scheme_io import SchemeIO, s3_settings
 
-_DATABASES = ("sqlite:", "postgresql:", "postgres:", "jdbc:")
-_SERVERS = ("http://", "https://")
+_DEFAULT_NAME = "local"
 
 
 @dataclass(frozen=True)
@@ -108,34 +109,50 @@ def open(
     source: str | os.PathLike[str] | Mapping[str, str],
     options: Mapping[str, str] | None = None,
     *,
-    name: str = "local",
+    name: str | None = None,
 ) -> LocalCatalog | LocalTable:
     """A catalog, or the table in a folder.
 
     `source` is a folder, local or `s3://…`, that holds a table or is to hold namespaces with tables; the URI of a
     database (`sqlite:…`, `postgresql://…`) or of a REST server (`https://…`); or the options of a catalog, under the
     names that they have after `spark.sql.catalog.<name>.` in Spark. `options` are further ones, such as `warehouse` or
-    `s3.endpoint`. `name` is the catalog's own: in a database that several share it tells their tables apart.
+    `s3.endpoint`. `name` is the catalog's own, by which a database tells the tables of several apart: without it the
+    one that the database has, else `local`.
 
     A table in a folder that no catalog of folders wrote can be read, and is written through its own catalog.
 
-    Raises AnalysisError CATALOG_OPTION_REQUIRED, CATALOG_OPTION_INVALID or CATALOG_OPTION_REFUSED, and StorageError.
+    Raises AnalysisError CATALOG_OPTION_REQUIRED, CATALOG_OPTION_INVALID (also for a database of several catalogs
+    without `name`) or CATALOG_OPTION_REFUSED, and StorageError.
 
     >>> import sqlext.local
-    >>> sqlext.local.open(folder)
+    >>> sqlext.local.open("./warehouse_of_nobody")
     LocalCatalog(name='local')
     """
     given = dict(options or {})
     if isinstance(source, Mapping):
-        return LocalCatalog(name, environment_of(name, {**source, **given}))
+        return _of_options({**source, **given}, name)
     text = os.fspath(source)
-    if text.startswith(_DATABASES):
-        return LocalCatalog(name, environment_of(name, {"type": "sql", "uri": text, **given}))
-    if text.startswith(_SERVERS):
-        return LocalCatalog(name, environment_of(name, {"type": "rest", "uri": text, **given}))
+    told = options_of_uri(text)
+    if told is not None:
+        return _of_options({**told, **given}, name)
     where = text if is_object(text) or "://" in text or text.startswith("file:") else str(Path(text).absolute())
     where = where.rstrip("/")
-    return _of_folder(where, given, name)
+    return _of_folder(where, given, name or _DEFAULT_NAME)
+
+
+def _of_options(options: dict[str, str], name: str | None) -> LocalCatalog:
+    chosen = name or _name_in_database(options) or _DEFAULT_NAME
+    return LocalCatalog(chosen, environment_of(chosen, options))
+
+
+def _name_in_database(options: Mapping[str, str]) -> str | None:
+    if not is_database(options):
+        return None
+    names = stored_catalog_names(options)
+    if len(names) > 1:
+        told = f"one of {', '.join(names)}, which the database has"
+        raise AnalysisError("CATALOG_OPTION_INVALID", name=_DEFAULT_NAME, option="name", value="None", allowed=told)
+    return names[0] if names else None
 
 
 def _of_folder(where: str, options: dict[str, str], name: str) -> LocalCatalog | LocalTable:

@@ -12,8 +12,10 @@ import typer
 
 from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.catalog_settings import open_catalog
+from sqlext.catalog.catalog_uri import is_database, options_of_uri
 from sqlext.catalog.identifier import Namespace, TableIdentifier, name_parts, quoted
-from sqlext.catalog.sql.connection import open_database, sqlite_path
+from sqlext.catalog.sql.connection import sqlite_path
+from sqlext.catalog.sql.stored_names import stored_catalog_names
 from sqlext.catalog.static_table import load_static_table
 from sqlext.errors import NotFoundError
 from sqlext.scan.files.manifest_cache import ManifestCache
@@ -25,8 +27,6 @@ from sqlext.storage.location import configured_location, is_object, to_local_pat
 from sqlext.storage.scheme_io import SchemeIO, s3_settings
 
 DEFAULT_NAME = "lake"
-_DATABASES = ("sqlite:", "postgresql:", "postgres:", "jdbc:")
-_OF_DATABASES = ("jdbc", "sql")
 _INIT = "jdbc.init-catalog-tables"
 
 
@@ -71,10 +71,10 @@ class NamedCatalog:
         options = dict(self.options)
         warehouse = options.get("warehouse", "")
         kind = options.get("type", "hadoop").lower()
-        if kind in _OF_DATABASES and not warehouse:
+        if is_database(options) and not warehouse:
             told = "say where the tables of the database are: --option warehouse=FOLDER"
             raise typer.BadParameter(told, param_hint="--option")
-        if kind not in ("rest", *_OF_DATABASES) and warehouse and not is_object(warehouse):
+        if kind != "rest" and not is_database(options) and warehouse and not is_object(warehouse):
             _require_there(to_local_path(configured_location(warehouse)))
         return open_catalog(self.name, options)
 
@@ -114,10 +114,10 @@ def named_catalog(text: str | None, given: Iterable[str], name: str | None) -> N
     """
     options = dict(_option(one) for one in given)
     if text is not None:
-        options = {**_of_text(text), **options}
+        options = {**(options_of_uri(text) or {"type": "hadoop", "warehouse": text}), **options}
     if not options:
         return NamedCatalog(name or DEFAULT_NAME, None)
-    if options.get("type", "").lower() in _OF_DATABASES:
+    if is_database(options):
         # A look at a database makes no tables in it.
         options.setdefault(_INIT, "false")
         return NamedCatalog(name or _name_in_database(options), options)
@@ -165,14 +165,6 @@ def _option(text: str) -> tuple[str, str]:
     return key.strip(), value
 
 
-def _of_text(text: str) -> dict[str, str]:
-    if text.startswith(("http://", "https://")):
-        return {"type": "rest", "uri": text}
-    if text.startswith(_DATABASES):
-        return {"type": "jdbc", "uri": text}
-    return {"type": "hadoop", "warehouse": text}
-
-
 def _require_there(path: str) -> None:
     if not Path(path).exists():
         raise typer.BadParameter(f"there is no {path}", param_hint="--catalog")
@@ -183,13 +175,7 @@ def _name_in_database(options: Mapping[str, str]) -> str:
     uri = options.get("uri", "").removeprefix("jdbc:")
     if uri.startswith("sqlite:"):
         _require_there(sqlite_path(DEFAULT_NAME, uri))
-    database = open_database(DEFAULT_NAME, options)
-    if not database.columns("iceberg_tables"):
-        return DEFAULT_NAME
-    queries = ["SELECT DISTINCT catalog_name FROM iceberg_tables"]
-    if database.columns("iceberg_namespace_properties"):
-        queries.append("SELECT DISTINCT catalog_name FROM iceberg_namespace_properties")
-    names = sorted({str(row[0]) for query in queries for row in database.rows(query)})
+    names = stored_catalog_names(options)
     if len(names) > 1:
         told = f"the database has the catalogs {', '.join(names)}: choose one by --name"
         raise typer.BadParameter(told, param_hint="--name")
