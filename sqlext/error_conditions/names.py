@@ -161,11 +161,6 @@ NAMES: Mapping[str, Condition] = {
         "The query is refused: since it was made, columns of {name} were renamed, dropped, made optional or given"
         " another type: {columns}. Make the query anew.",
     ),
-    "CHANGES_NOT_COMPARED": Condition(
-        "0A000",
-        "The view of changes of {name} is refused: Spark does not compare values of the columns {columns}, so that rows"
-        " which were only moved to another file would seem to be changes. Use table_changes('{name}'), which has them.",
-    ),
     "PARTITION_STATISTICS_OF_NO_PARTITION": Condition(
         "0A000",
         "Partition statistics of {name} are not computed: no partition spec of it has a field. SELECT * FROM"

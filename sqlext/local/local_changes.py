@@ -26,7 +26,8 @@ from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.row_kind import ROW_KIND
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField, UnknownType
-from sqlext.sql.lowering.changes import CHANGE_TYPE, ORDINAL, ROW_KINDS, SNAPSHOT_ID, can_compare
+from sqlext.sql.lowering.changes import CHANGE_TYPE, ORDINAL, ROW_KINDS, SNAPSHOT_ID
+from sqlext.sql.lowering.compared_value import can_compare
 from sqlext.thresholds import ALL_ROWS
 
 _CHANGES = {kind: change for change, kind in ROW_KINDS.items()}

@@ -10,15 +10,14 @@ from pyspark.sql import SparkSession
 from sqlext.command.changelog.change_spans import ancestors
 from sqlext.command.changelog.changes import ChangeFeed
 from sqlext.command.environment import Environment
-from sqlext.errors import AnalysisError, NotFoundError, UnsupportedError
+from sqlext.errors import AnalysisError, NotFoundError
 from sqlext.spark.catalog.table_handle import TableHandle
 from sqlext.spark.query.lowered_sql import log_lowered, lowered_query
 from sqlext.spec.field_path import FieldPath
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata
-from sqlext.spec.schema import Schema
 from sqlext.sql.lowering.changelog_view import lower_net_rows, lower_rows, lower_updates
-from sqlext.sql.lowering.changes import ChangeStep, can_compare, lower_changes
+from sqlext.sql.lowering.changes import ChangeStep, lower_changes
 from sqlext.sql.tokens.quoting import quote_identifier
 
 
@@ -49,14 +48,11 @@ def create_changelog_view(
     `parts` names a table or a branch of it. With `identifiers`, paths of fields, deletes and inserts of one snapshot
     with equal values of them are updates; with `net` only what is left of all changes together is in the view.
 
-    Raises NotFoundError SNAPSHOT_NOT_FOUND, AnalysisError CHANGES_NOT_BEHIND, CHANGES_EXPIRED or CHANGES_OF_NO_TABLE,
-    and UnsupportedError CHANGES_NOT_COMPARED.
+    Raises NotFoundError SNAPSHOT_NOT_FOUND, AnalysisError CHANGES_NOT_BEHIND, CHANGES_EXPIRED or CHANGES_OF_NO_TABLE.
     """
     feed = ChangeFeed(environment)
     handle, metadata = feed.table(parts)
     schema = metadata.schema()
-    if not can_compare(schema):
-        raise UnsupportedError("CHANGES_NOT_COMPARED", name=".".join(parts), columns=_not_compared(schema))
     # Updates are found by `identifiers` alone.
     changes = lower_changes(_steps(feed, handle, metadata, bounds), replace(schema, identifier_field_ids=()))
     if net:
@@ -131,7 +127,3 @@ def _snapshot(handle: TableHandle, metadata: TableMetadata, id: int) -> Snapshot
     if found is None:
         raise NotFoundError("SNAPSHOT_NOT_FOUND", snapshot=id, name=handle.full_name)
     return found
-
-
-def _not_compared(schema: Schema) -> str:
-    return ", ".join(field.name for field in schema.fields if not can_compare(Schema((field,))))

@@ -19,7 +19,7 @@ from sqlext.spark.catalog.time_travel import Pin, pinned_snapshot, travel
 from sqlext.spec.expression import AlwaysTrue
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata
-from sqlext.sql.lowering.changes import ChangeStep, can_compare, change_schema, lower_changes
+from sqlext.sql.lowering.changes import ChangeStep, change_schema, lower_changes
 from sqlext.sql.tokens.quoting import quote_name, quote_string
 
 _NET = "net"
@@ -74,8 +74,7 @@ class ChangeFeed:
     ) -> ChangeStep:
         """The difference of two snapshots; from stored changelogs, if all snapshots between have them, so that only
         changed rows are read."""
-        chain = history_between(metadata, start, end) if can_compare(metadata.schema()) else None
-        spans = changelog_spans(chain or ())
+        spans = changelog_spans(history_between(metadata, start, end) or ())
         changelogs = [one.changelog for one in spans if one.changelog is not None]
         if not changelogs or not all(one.reads_changes_only for one in spans):
             return self.step(handle, start, end, ordinal)

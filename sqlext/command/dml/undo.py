@@ -25,8 +25,7 @@ from sqlext.spark.query.lowered_sql import log_lowered, lowered_query
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.metadata.undone_snapshot import UNDONE_SNAPSHOT, not_undoable, undoing
-from sqlext.spec.schema import Schema
-from sqlext.sql.lowering.changes import ChangeStep, can_compare
+from sqlext.sql.lowering.changes import ChangeStep
 from sqlext.sql.lowering.undo import UndoneChange
 from sqlext.sql.statements.statement import TableName
 
@@ -91,18 +90,13 @@ def _undone_change(environment: Environment, target: Target, snapshot: Snapshot)
     """The changes of the snapshot, and how its rows are found. Raises AnalysisError UNDO_NOT_POSSIBLE."""
     metadata = target.table.metadata
     schema = metadata.schema()
-    if not can_compare(schema):
-        reason = (
-            "the table has a column of type MAP or VARIANT, whose values cannot be compared. Change the rows by DML"
-        )
-        raise _refused(target.name, snapshot.snapshot_id, reason)
     parent_id = snapshot.parent_snapshot_id
     parent = None if parent_id is None else metadata.snapshot_or_none(parent_id)
     step = _step(environment, target, snapshot, parent)
     if parent is not None and (step.removed or step.touched):
         _require_columns(target.name, metadata, snapshot, parent)
     row_ids = has_row_ids(target)
-    key = _key(schema)
+    key = tuple(schema.column_path(id) for id in schema.identifier_field_ids)
     has_ids = snapshot.first_row_id is not None and (parent_id is None or (parent and parent.first_row_id is not None))
     by_row_id = not key and row_ids and bool(has_ids)
     return UndoneChange(step, target.relation, schema, key, by_row_id=by_row_id, keeps_row_ids=row_ids)
@@ -112,16 +106,11 @@ def _step(environment: Environment, target: Target, snapshot: Snapshot, parent: 
     feed, handle = ChangeFeed(environment), target.version.handle
     if parent is not None or snapshot.parent_snapshot_id is None:
         return feed.step(handle, parent, snapshot, 0)
-    if snapshot.operation == "append":
+    # Files of format version 1 have no sequence numbers that tell whose they are.
+    if snapshot.operation == "append" and snapshot.sequence_number > 0:
         return feed.append_step(handle, snapshot, 0)
-    reason = "the snapshot before it has expired, so that the rows which it removed are not known any more"
+    reason = "the snapshot before it has expired, so that the rows which it changed are not known any more"
     raise _refused(target.name, snapshot.snapshot_id, f"{reason}. Change the rows by DML")
-
-
-def _key(schema: Schema) -> tuple[str, ...]:
-    """The names of the key's columns; none for a key with a field of a struct."""
-    paths = [schema.column_path(id) for id in schema.identifier_field_ids]
-    return () if any(len(path) > 1 for path in paths) else tuple(path[0] for path in paths)
 
 
 def _require_columns(table: TableName, metadata: TableMetadata, snapshot: Snapshot, parent: Snapshot) -> None:

@@ -20,6 +20,7 @@ from sqlext.sql.lowering.changes import (
     UPDATE_BEFORE,
     with_updates,
 )
+from sqlext.sql.lowering.compared_value import compared_columns, compared_value
 from sqlext.sql.tokens.quoting import quote_identifier, quote_name
 
 _OF_CHANGES = f"`{CHANGE_TYPE}`, `{ORDINAL}`, `{SNAPSHOT_ID}`"
@@ -38,7 +39,9 @@ def lower_rows(changes: str, schema: Schema) -> str:
 def lower_updates(changes: str, schema: Schema, identifiers: Sequence[FieldPath]) -> str:
     """Deletes and inserts of each snapshot. One row that it deletes and one that it inserts are the images of an
     update, if they are the only ones with their `identifiers`."""
-    return with_updates(lower_rows(changes, schema), _columns(schema), [quote_name(path) for path in identifiers])
+    fields = ((quote_name(path), schema.field_at(path)) for path in identifiers)
+    keys = [name if field is None else compared_value(name, field.type) for name, field in fields]
+    return with_updates(lower_rows(changes, schema), _columns(schema), keys)
 
 
 def lower_net_rows(changes: str, schema: Schema) -> str:
@@ -48,7 +51,7 @@ def lower_net_rows(changes: str, schema: Schema) -> str:
     RemoveNetCarryoverIterator).
     """
     columns = _columns(schema)
-    of_row = f"PARTITION BY {', '.join(columns)}"
+    of_row = f"PARTITION BY {', '.join(compared_columns(columns, schema))}"
     in_order = f"{of_row} ORDER BY `{ORDINAL}`, `{CHANGE_TYPE}` ROWS UNBOUNDED PRECEDING"
     sign = f"if(`{CHANGE_TYPE}` = '{INSERT}', 1L, -1L)"
     numbered = (

@@ -15,16 +15,12 @@ from sqlext.spec.row_kind import ROW_KIND
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import (
     IntegerType,
-    ListType,
     LongType,
-    MapType,
     NestedField,
     StringType,
-    StructType,
     Type,
-    UnknownType,
-    VariantType,
 )
+from sqlext.sql.lowering.compared_value import can_compare, compared_row
 from sqlext.sql.tokens.quoting import quote_identifier, quote_string
 
 CHANGE_TYPE = "_change_type"
@@ -134,11 +130,14 @@ def _stored(step: ChangeStep, columns: Sequence[str]) -> str:
 
 def difference(step: ChangeStep, columns: Sequence[str], schema: Schema) -> tuple[list[str], list[str]]:
     """SELECTs of `columns`, quoted names, of the rows that the step deletes, and of those that it inserts; without the
-    rows that were only moved, if rows of the schema can be compared."""
+    rows that were only moved."""
     went, came = _went_and_came(step, columns)
-    if went and came and can_compare(schema):
+    if not (went and came):
+        return went, came
+    if can_compare(schema):
         return _without(went, came), _without(came, went)
-    return went, came
+    row = compared_row(columns, schema)
+    return _without_compared(went, came, columns, row), _without_compared(came, went, columns, row)
 
 
 def _step(step: ChangeStep, columns: Sequence[str], schema: Schema) -> list[str]:
@@ -185,6 +184,23 @@ def _without(rows: Sequence[str], others: Sequence[str]) -> list[str]:
     return [f"({' UNION ALL '.join(rows)}) EXCEPT ALL ({' UNION ALL '.join(others)})"]
 
 
+def _without_compared(rows: Sequence[str], others: Sequence[str], columns: Sequence[str], compared: str) -> list[str]:
+    """The rows minus the others, as multisets: each of equal rows has a number, and goes with the other of its
+    number."""
+
+    def numbered(relations: Sequence[str]) -> str:
+        told = f"SELECT *, {compared} AS `__sqlext_row` FROM ({_UNION.join(relations)})"
+        number = "row_number() OVER (PARTITION BY `__sqlext_row` ORDER BY `__sqlext_row`)"
+        return f"SELECT *, {number} AS `__sqlext_number` FROM ({told})"
+
+    return [
+        f"SELECT {', '.join(columns)} FROM ({numbered(rows)}) AS `__sqlext_rows`"
+        f"\nLEFT ANTI JOIN ({numbered(others)}) AS `__sqlext_others`"
+        "\nON `__sqlext_rows`.`__sqlext_row` = `__sqlext_others`.`__sqlext_row`"
+        " AND `__sqlext_rows`.`__sqlext_number` = `__sqlext_others`.`__sqlext_number`"
+    ]
+
+
 def _tagged(rows: str, columns: Sequence[str], kind: str, step: ChangeStep) -> str:
     return (
         f"SELECT {', '.join(columns)}, {quote_string(kind)} AS `{CHANGE_TYPE}`, {step.ordinal} AS `{ORDINAL}`,"
@@ -208,20 +224,6 @@ def with_updates(rows: str, columns: Sequence[str], keys: Sequence[str]) -> str:
 
 def _nothing(steps: Sequence[ChangeStep], columns: Sequence[str]) -> str:
     return _tagged(f"SELECT {', '.join(columns)} FROM {steps[-1].after} WHERE false", columns, INSERT, steps[-1])
-
-
-def can_compare(schema: Schema) -> bool:
-    """Whether Spark can compare rows of the schema for equality."""
-    return all(_has_equality(field.type) for field in schema.fields)
-
-
-def _has_equality(type: Type) -> bool:
-    match type:
-        case StructType(fields=fields):
-            return all(_has_equality(field.type) for field in fields)
-        case ListType(element=element):
-            return _has_equality(element)
-    return not isinstance(type, MapType | VariantType | UnknownType)
 
 
 def _in(paths: Sequence[str]) -> str:

@@ -85,8 +85,23 @@ CALL lake.system.create_changelog_view(table => 't', options => map('start-snaps
 
 CALL lake.system.create_changelog_view(table => 't', options => map('start-timestamp', '2', 'end-timestamp', '1'));
 
-CREATE TABLE maps (id INT, m MAP<STRING, INT>);
+-- maps are equal whatever the order of their entries
+CREATE TABLE maps (id INT, m MAP<STRING, INT>) TBLPROPERTIES ('write.update.mode'='copy-on-write');
+
+INSERT INTO maps VALUES (1, map('a', 1, 'b', 2)), (2, map('a', 1)), (3, NULL);
+
+UPDATE maps SET m = CASE WHEN id = 1 THEN map('b', 2, 'a', 1) ELSE map('a', 3) END WHERE id < 3;
+
+UPDATE maps SET m = map('a', 1) WHERE id = 2;
 
 CALL lake.system.create_changelog_view('maps');
 
-CALL lake.system.create_changelog_view(table => 'maps', compute_updates => true);
+SELECT id, m, _change_type, _change_ordinal FROM maps_changes ORDER BY _change_ordinal, id, _change_type;
+
+CALL lake.system.create_changelog_view(table => 'maps', net_changes => true);
+
+SELECT id, m, _change_type, _change_ordinal FROM maps_changes ORDER BY id;
+
+CALL lake.system.create_changelog_view(table => 'maps', identifier_columns => array('m'));
+
+SELECT id, m, _change_type, _change_ordinal FROM maps_changes ORDER BY _change_ordinal, id, _change_type;

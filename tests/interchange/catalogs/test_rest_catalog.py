@@ -10,6 +10,7 @@ from pyiceberg.catalog.rest import RestCatalog as PyIcebergCatalog
 from pyspark.sql import SparkSession
 
 from catalog.rest_server import RestServer
+from interchange.catalogs.judged_preview import check_preview_and_undo
 from interchange.catalogs.judged_statistics import check_statistics_and_copy
 from judges.canonical import canonical_rows
 from judges.iceberg import IcebergJudge
@@ -97,3 +98,7 @@ def test_statistics_and_the_copy_of_a_table(
     spark: SparkSession, iceberg: IcebergJudge, pyiceberg: PyIcebergCatalog
 ) -> None:
     check_statistics_and_copy(spark, iceberg, NAME)
+
+
+def test_previews_and_undone_commits(spark: SparkSession, iceberg: IcebergJudge, pyiceberg: PyIcebergCatalog) -> None:
+    check_preview_and_undo(spark, iceberg, NAME)

@@ -11,6 +11,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from catalog.postgres_server import USER, PostgresServer
+from interchange.catalogs.judged_preview import check_preview_and_undo
 from interchange.catalogs.judged_statistics import check_statistics_and_copy
 from judges.canonical import canonical_rows
 from judges.iceberg import IcebergJudge
@@ -124,3 +125,7 @@ def test_views_go_both_ways(spark: SparkSession, iceberg: IcebergJudge, pyiceber
 
 def test_statistics_and_the_copy_of_a_table(spark: SparkSession, iceberg: IcebergJudge, name: str) -> None:
     check_statistics_and_copy(spark, iceberg, name)
+
+
+def test_previews_and_undone_commits(spark: SparkSession, iceberg: IcebergJudge, name: str) -> None:
+    check_preview_and_undo(spark, iceberg, name)

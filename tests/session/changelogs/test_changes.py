@@ -200,3 +200,43 @@ def test_the_changes_clause_takes_no_other_option_and_no_bound(spark: SparkSessi
         spark.read.option("branch", "b").changes(table_name).collect()
     with pytest.raises(AnalysisException, match="UNKNOWN_OPTION"):
         spark.sql(f"SELECT * FROM {table_name} CHANGES FROM VERSION 1 WITH ('branch' = 'b')")
+
+
+@pytest.mark.parametrize("producer", ["none", "lookup"])
+def test_rows_with_maps_that_were_only_moved(spark: SparkSession, table_name: str, producer: str) -> None:
+    """They are no changes, stored or not: copy-on-write and compactions move them."""
+    spark.sql(
+        f"CREATE TABLE {table_name} (id INT, m MAP<STRING, ARRAY<INT>>, PRIMARY KEY (id)) TBLPROPERTIES"
+        f" ('changelog-producer'='{producer}', 'write.update.mode'='copy-on-write',"
+        " 'write.delete.mode'='copy-on-write', 'write.merge.mode'='copy-on-write')"
+    )
+    spark.sql(f"INSERT INTO {table_name} SELECT CAST(id AS INT), map('a', array(1), 'b', NULL) FROM range(5)")
+    spark.sql(f"UPDATE {table_name} SET m = map('b', NULL, 'a', array(IF(id = 0, 2, 1))) WHERE id < 2")
+    spark.sql(f"DELETE FROM {table_name} WHERE id = 4")
+    spark.sql(f"UPSERT INTO {table_name} VALUES (0, map('a', array(1), 'b', NULL)), (7, NULL)")
+    spark.sql(f"CALL lake.system.compact('{table_name.removeprefix('lake.')}', full => true)")
+    require_folds(spark, table_name)
+    snapshots = snapshots_of(spark, table_name)
+    of_each = spark.sql(
+        f"SELECT id, _change_type FROM table_changes('{table_name}', {snapshots[0]}, NULL) ORDER BY ALL"
+    )
+    assert [tuple(row) for row in of_each.collect()] == [
+        (0, "UPDATE_AFTER"),
+        (0, "UPDATE_AFTER"),
+        (0, "UPDATE_BEFORE"),
+        (0, "UPDATE_BEFORE"),
+        (4, "DELETE"),
+        (7, "INSERT"),
+    ]
+    net = spark.sql(f"SELECT id, _change_type FROM table_changes('{table_name}', {snapshots[0]}, NULL, 'net')")
+    assert sorted(map(tuple, net.collect())) == [(4, "DELETE"), (7, "INSERT")]
+    options = f"map('start-snapshot-id', '{snapshots[0]}')"
+    name = table_name.removeprefix("lake.")
+    spark.sql(
+        f"CALL lake.system.create_changelog_view(table => '{name}', options => {options}, net_changes => true,"
+        " changelog_view => 'maps_changes')"
+    )
+    assert sorted((row.id, row._change_type) for row in spark.table("maps_changes").collect()) == [
+        (4, "DELETE"),
+        (7, "INSERT"),
+    ]

@@ -251,3 +251,16 @@ def test_statements_that_have_no_preview(spark: SparkSession) -> None:
             spark.sql(text)
     with pytest.raises(PySparkException):
         spark.sql("PREVIEW SELECT 1")
+
+
+def test_parameters_and_execute_immediate(spark: SparkSession, table_name: str) -> None:
+    spark.sql(f"CREATE TABLE {table_name} (id INT, v STRING)")
+    spark.sql(f"INSERT INTO {table_name} VALUES (1, 'a'), (2, 'b')")
+    named = spark.sql(f"PREVIEW INSERT INTO {table_name} VALUES (:id, :v)", args={"id": 3, "v": "it's"})
+    assert [tuple(row) for row in named.collect()] == [("insert", 3, "it's")]
+    by_place = spark.sql(f"PREVIEW SUMMARY DELETE FROM {table_name} WHERE id = ?", args=[2])
+    assert [row.num_deleted_rows for row in by_place.collect()] == [1]
+    assert rows(spark, f"EXECUTE IMMEDIATE 'PREVIEW DELETE FROM {table_name} WHERE id < ?' USING 2") == [
+        ("delete", 1, "a")
+    ]
+    assert rows(spark, f"SELECT id FROM {table_name}") == [(1,), (2,)]

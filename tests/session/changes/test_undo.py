@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,21 +12,13 @@ from pyspark.errors import AnalysisException, PySparkException
 from pyspark.sql import SparkSession
 
 from judges.iceberg import IcebergJudge
+from session.changes.undone_changes import Rows, applied, compact, head, table_rows, undo
 
 KINDS = ("keyed", "plain")
 
 
 def rows(spark: SparkSession, text: str) -> list[tuple[Any, ...]]:
     return sorted((tuple(row) for row in spark.sql(text).collect()), key=repr)
-
-
-def head(spark: SparkSession, table: str) -> int:
-    text = f"SELECT snapshot_id FROM {table}.refs WHERE name = 'main'"
-    return int(spark.sql(text).collect()[0][0])
-
-
-def undo(spark: SparkSession, table: str, snapshot: int, more: str = "") -> tuple[int, ...]:
-    return tuple(spark.sql(f"CALL lake.system.undo('{table.removeprefix('lake.')}', {snapshot}{more})").collect()[0])
 
 
 def make(spark: SparkSession, table: str, kind: str, version: int, mode: str = "merge-on-read") -> None:
@@ -56,7 +47,7 @@ def test_one_commit_among_others(
         spark.sql(text)
         undone[name] = head(spark, table_name)
     spark.sql(f"UPDATE {table_name} SET v = 'later' WHERE id = 5")
-    spark.sql(f"CALL lake.system.compact('{table_name.removeprefix('lake.')}', full => true)")
+    compact(spark, table_name)
     before = head(spark, table_name)
     assert undo(spark, table_name, undone["update"]) == (before, head(spark, table_name), 2, 2)
     assert undo(spark, table_name, undone["delete"])[2:] == (0, 1)
@@ -157,7 +148,7 @@ def test_what_cannot_be_undone(spark: SparkSession, table_name: str) -> None:
     make(spark, table_name, "plain", 2)
     for id in range(3):
         spark.sql(f"INSERT INTO {table_name} VALUES ({id}, 'a', 1)")
-    spark.sql(f"CALL lake.system.compact('{table_name.removeprefix('lake.')}', full => true)")
+    compact(spark, table_name)
     with pytest.raises(AnalysisException, match=r"UNDO_NOT_POSSIBLE.*rewrote files"):
         undo(spark, table_name, head(spark, table_name))
     with pytest.raises(PySparkException, match="UNDO_NOT_POSSIBLE"):
@@ -195,17 +186,6 @@ def _statement(rng: random.Random, table: str, kind: str) -> str:
     return rng.choice(texts)
 
 
-def _table(spark: SparkSession, table: str) -> Counter[tuple[Any, ...]]:
-    return Counter(tuple(row) for row in spark.sql(f"SELECT * FROM {table}").collect())
-
-
-def _applied(before: Counter[tuple[Any, ...]], preview: list[tuple[Any, ...]]) -> Counter[tuple[Any, ...]]:
-    after = Counter(before)
-    for kind, *row in preview:
-        after[tuple(row)] += 1 if kind in ("insert", "update_postimage") else -1
-    return +after
-
-
 def _undone(spark: SparkSession, table: str, snapshot: int) -> bool:
     """Undoes the snapshot; False if rows are in the way."""
     try:
@@ -226,36 +206,36 @@ def _random_statements(
     rng = random.Random(seed)
     make(spark, table, kind, version, rng.choice(["merge-on-read", "copy-on-write"]))
     spark.sql(f"INSERT INTO {table} SELECT CAST(id AS INT), concat('v', id % 3), NULL FROM range(10)")
-    changes: dict[int, tuple[Counter[tuple[Any, ...]], Counter[tuple[Any, ...]]]] = {}
-    beginning, told = _table(spark, table), {"changed": 0, "undone": 0, "refused": 0}
+    changes: dict[int, tuple[Rows, Rows]] = {}
+    beginning, told = table_rows(spark, table), {"changed": 0, "undone": 0, "refused": 0}
     for number in range(count):
-        before, at = _table(spark, table), head(spark, table)
+        before, at = table_rows(spark, table), head(spark, table)
         text = _statement(rng, table, kind)
         preview = [tuple(row) for row in spark.sql(f"PREVIEW {text}").collect()]
         assert head(spark, table) == at
         spark.sql(text)
-        after = _table(spark, table)
-        assert after == _applied(before, preview), (seed, number, text, preview)
+        after = table_rows(spark, table)
+        assert after == applied(before, preview), (seed, number, text, preview)
         if after != before:
             changes[head(spark, table)] = (after - before, before - after)
             told["changed"] += 1
         if rng.random() < 0.1:
-            spark.sql(f"CALL lake.system.compact('{table.removeprefix('lake.')}', full => true)")
+            compact(spark, table)
         if changes and rng.random() < 0.5:
             snapshot = rng.choice(list(changes)[-3:])
             came, went = changes[snapshot]
             if not _undone(spark, table, snapshot):
-                assert _table(spark, table) == after, (seed, number)
+                assert table_rows(spark, table) == after, (seed, number)
                 told["refused"] += 1
             else:
                 assert came <= after, (seed, number)
-                assert _table(spark, table) == after - came + went, (seed, number, text)
+                assert table_rows(spark, table) == after - came + went, (seed, number, text)
                 told["undone"] += 1
                 undo(spark, table, head(spark, table))
-                assert _table(spark, table) == after, (seed, number, text)
+                assert table_rows(spark, table) == after, (seed, number, text)
     for snapshot in reversed(list(changes)):
         undo(spark, table, snapshot)
-    assert _table(spark, table) == beginning, seed
+    assert table_rows(spark, table) == beginning, seed
     assert iceberg.sql(f"SELECT count(*) FROM {table}") == [[beginning.total()]]
     return told
 
