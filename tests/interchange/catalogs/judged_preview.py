@@ -17,7 +17,7 @@ def check_preview_and_undo(spark: SparkSession, iceberg: IcebergJudge, catalog: 
         t = f"{catalog}.db.previewed_{version}"
         spark.sql(
             f"CREATE TABLE {t} (id INT, v STRING, PRIMARY KEY (id)) TBLPROPERTIES ('format-version'='{version}',"
-            " 'write.merge.mode'='merge-on-read', 'write.delete.mode'='merge-on-read')"
+            " 'write.merge.mode'='merge-on-read', 'write.delete.mode'='merge-on-read', 'write-only'='true')"
         )
         spark.sql(f"INSERT INTO {t} VALUES (1, 'a'), (2, 'b'), (3, 'c')")
         before, at = table_rows(spark, t), head(spark, t)
