@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from itertools import count
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 
@@ -41,6 +41,10 @@ class ScriptedIO(LocalFileIO):
     def read(self, location: str) -> bytes:
         self.before("read", location)
         return super().read(location)
+
+    def open_input(self, location: str) -> BinaryIO:
+        self.before("read", location)
+        return super().open_input(location)
 
     def create(self, location: str, data: bytes, **given: Any) -> None:
         self.before("create", location)
