@@ -1,0 +1,201 @@
+"""docs/errors.md: error conditions as `sqlext.error_conditions`, what raises them, and recorded results have them.
+
+`PYTHONPATH=.:tests python3 tests/error_page.py` writes them anew.
+"""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import sqlext
+from sqlext import errors
+from sqlext.error_conditions import CONDITIONS
+from sqlext.error_conditions.condition import Condition
+
+TESTS = Path(__file__).resolve().parent
+DOCS = TESTS.parent / "docs" / "errors.md"
+_PACKAGE = Path(str(sqlext.__file__)).parent
+_RESULTS = TESTS / "golden" / "results"
+_BEGIN = "<!-- what follows is made by tests/error_page.py -->\n"
+_GROUPS = {
+    "names": "Names",
+    "statements": "Statements, sessions and procedures",
+    "rows": "Rows and changes",
+    "table_format": "Files of tables",
+    "catalogs": "Catalogs, commits and transactions",
+    "streams": "Streams",
+}
+"""The modules of `sqlext.error_conditions`, each with its heading."""
+_PLAIN = {"way_out": "what to do", "by_key": "statement", "ref": "branch or tag", "app_id": "application"}
+_MOST_REASONS = 4
+_PLACEHOLDER = re.compile(r"\{(\w+)(?:!r)?\}")
+_SENTENCES = re.compile(r"(?<=[.?])\s+(?=[A-Z{])")
+
+
+@dataclass(frozen=True)
+class Example:
+    """A statement of a golden test, and the message that it ends with."""
+
+    statement: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Raised:
+    """What the calls that make an error of a condition say: its class, and the texts that they give as a parameter."""
+
+    classes: tuple[str, ...] = ()
+    texts: tuple[tuple[str, str], ...] = ()
+
+
+def reference() -> str:
+    """A section for each module of conditions, and in it one for each condition, by name."""
+    raised, examples, tests = _raised(), _examples(), _tests()
+    sections = []
+    for module, title in _GROUPS.items():
+        table: Mapping[str, Condition] = getattr(
+            importlib.import_module(f"sqlext.error_conditions.{module}"), module.upper()
+        )
+        sections.append(f"## {title}\n")
+        sections += [
+            _section(name, table[name], raised.get(name, Raised()), examples.get(name), tests.get(name))
+            for name in sorted(table)
+        ]
+    return "\n".join(sections)
+
+
+def _section(name: str, condition: Condition, raised: Raised, example: Example | None, test: str | None) -> str:
+    said, *rest = _SENTENCES.split(condition.template)
+    classes = "".join(f", `{one}`" for one in raised.classes)
+    lines = [f"### {name}\n", f"SQLSTATE `{condition.sqlstate}`{classes}. {_plain(said)}\n"]
+    if rest:
+        lines.append(f"{_plain(' '.join(rest))}\n")
+    for parameter in dict.fromkeys(parameter for parameter, _ in raised.texts):
+        texts = [text for one, text in raised.texts if one == parameter]
+        more = "\n- …" if len(texts) > _MOST_REASONS else ""
+        listed = "".join(f"\n- {text}" for text in texts[:_MOST_REASONS])
+        lines.append(f"*{_word(parameter)}* is, among others:\n{listed}{more}\n")
+    if example is not None:
+        lines.append(f"```text\n{example.statement}\n\n{example.message}\n```\n")
+    elif test is not None:
+        lines.append(f"No recorded statement ends with it; [{test}](../{test}) has it.\n")
+    else:
+        lines.append("No recorded statement ends with it, and no test names it.\n")
+    return "\n".join(lines)
+
+
+def _plain(template: str) -> str:
+    """A template as Markdown, with its placeholders as words in italics."""
+    return _PLACEHOLDER.sub(lambda found: f"*{_word(found[1])}*", _markdown(template))
+
+
+def _markdown(text: str) -> str:
+    escaped = re.sub(r"([*`\[\]\\])", r"\\\1", text)
+    return escaped.replace("&", "&amp;").replace("<", "&lt;")
+
+
+def _word(parameter: str) -> str:
+    return _PLAIN.get(parameter, parameter.replace("_", " "))
+
+
+# what raises them
+
+
+def _raised() -> dict[str, Raised]:
+    classes = {name for name, value in vars(errors).items() if inspect.isclass(value)}
+    found: dict[str, Raised] = {}
+    for path in sorted(_PACKAGE.rglob("*.py")):
+        for call in ast.walk(ast.parse(path.read_text())):
+            if not (isinstance(call, ast.Call) and call.args and isinstance(call.args[0], ast.Constant)):
+                continue
+            name, condition = _called(call.func), call.args[0].value
+            if name in classes and condition in CONDITIONS:
+                before = found.get(condition, Raised())
+                found[condition] = Raised(
+                    tuple(sorted({*before.classes, name})), tuple(dict.fromkeys([*before.texts, *_texts(call)]))
+                )
+    return found
+
+
+def _called(function: ast.expr) -> str:
+    return function.attr if isinstance(function, ast.Attribute) else getattr(function, "id", "")
+
+
+def _texts(call: ast.Call) -> Iterator[tuple[str, str]]:
+    for keyword in call.keywords:
+        if keyword.arg in ("reason", "way_out") and (text := _literal(keyword.value)):
+            yield keyword.arg, text
+
+
+def _literal(value: ast.expr) -> str | None:
+    """The text of a literal as Markdown, with an ellipsis for what an f-string computes; None if it is computed."""
+    if isinstance(value, ast.Constant) and isinstance(value.value, str):
+        return _markdown(value.value)
+    if not isinstance(value, ast.JoinedStr):
+        return None
+    parts = [_markdown(str(part.value)) if isinstance(part, ast.Constant) else "…" for part in value.values]
+    return "".join(parts) if any(part.strip(" .:…") for part in parts) else None
+
+
+# examples
+
+
+def _examples() -> dict[str, Example]:
+    """The shortest recorded statement for each condition whose message is the condition's own, not Spark's."""
+    found: dict[str, Example] = {}
+    for path in sorted(_RESULTS.glob("*.out")):
+        for example in recorded(path.read_text()):
+            name = example.message[1 : example.message.index("]")]
+            if name not in CONDITIONS or not _is_of(CONDITIONS[name], example.message):
+                continue
+            if name not in found or _length(example) < _length(found[name]):
+                found[name] = example
+    return found
+
+
+def recorded(text: str) -> Iterator[Example]:
+    """The statements of a recorded result that end with an error."""
+    for block in text.split("\n\n"):
+        statement, error, message = block.partition("\n-- error\n")
+        if error and message.startswith("["):
+            code = [line for line in statement.splitlines() if not line.startswith("-- ")]
+            yield Example("\n".join(code), message.partition("\n--")[0].strip())
+
+
+def _is_of(condition: Condition, message: str) -> bool:
+    parts = re.split(r"\{\w+(?:!r)?\}", condition.template)
+    template = ".*".join(map(re.escape, parts))
+    return re.search(template, message.replace("\n", " "), re.DOTALL) is not None
+
+
+def _length(example: Example) -> int:
+    return len(example.statement) + len(example.message)
+
+
+def _tests() -> dict[str, str]:
+    """The first test file, by its path, that names a condition."""
+    found: dict[str, str] = {}
+    for path in _test_files():
+        names = set(re.findall(r"\b[A-Z][A-Z0-9_]+(?:\.WITH_SUGGESTION)?\b", path.read_text()))
+        for name in names & CONDITIONS.keys():
+            found.setdefault(name, path.relative_to(TESTS.parent).as_posix())
+    return found
+
+
+def _test_files() -> Sequence[Path]:
+    return sorted(path for path in TESTS.rglob("test_*.py") if "matrix" not in path.relative_to(TESTS).parts)
+
+
+def written(text: str) -> str:
+    """The page with its conditions made anew."""
+    return f"{text[: text.index(_BEGIN) + len(_BEGIN)]}\n{reference()}"
+
+
+if __name__ == "__main__":
+    DOCS.write_text(written(DOCS.read_text()))
