@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import sqlext
+from error_examples import PROGRAMS, message, program
 from sqlext import errors
 from sqlext.error_conditions import CONDITIONS
 from sqlext.error_conditions.condition import Condition
@@ -83,6 +84,8 @@ def _section(name: str, condition: Condition, raised: Raised, example: Example |
         lines.append(f"*{_word(parameter)}* is, among others:\n{listed}{more}\n")
     if example is not None:
         lines.append(f"```text\n{example.statement}\n\n{example.message}\n```\n")
+    elif name in PROGRAMS:
+        lines.append(f"```python\n{program(name)}\n```\n\n```text\n{message(name)}\n```\n")
     elif test is not None:
         lines.append(f"No recorded statement ends with it; [{test}](../{test}) has it.\n")
     else:

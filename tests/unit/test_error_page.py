@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from error_examples import PROGRAMS, message, program
 from error_page import DOCS, Example, recorded, written
 from sqlext.error_conditions import CONDITIONS
 
@@ -23,3 +24,11 @@ def test_statements_that_succeed_are_no_examples() -> None:
         "-- why\nSELECT 1\nFROM x;\n-- error\n[TABLE_OR_VIEW_NOT_FOUND] No x.\n-- lowered\nSELECT\n"
     )
     assert list(recorded(text)) == [Example("SELECT 1\nFROM x;", "[TABLE_OR_VIEW_NOT_FOUND] No x.")]
+
+
+def test_programs_are_of_conditions_that_lack_another_example_and_end_with_them() -> None:
+    text = DOCS.read_text()
+    for name in PROGRAMS:
+        assert name in CONDITIONS
+        assert message(name).startswith(f"[{name}] ")
+        assert program(name) in text
