@@ -150,14 +150,12 @@ def _literal(value: ast.expr) -> str | None:
 
 
 def _examples() -> dict[str, Example]:
-    """The shortest recorded statement for each condition whose message is the condition's own, not Spark's."""
+    """The shortest recorded statement for each condition; one with the condition's own message comes before Spark's."""
     found: dict[str, Example] = {}
     for path in sorted(_RESULTS.glob("*.out")):
         for example in recorded(path.read_text()):
             name = example.message[1 : example.message.index("]")]
-            if name not in CONDITIONS or not _is_of(CONDITIONS[name], example.message):
-                continue
-            if name not in found or _length(example) < _length(found[name]):
+            if name in CONDITIONS and (name not in found or _rank(name, example) < _rank(name, found[name])):
                 found[name] = example
     return found
 
@@ -177,12 +175,12 @@ def _is_of(condition: Condition, message: str) -> bool:
     return re.search(template, message.replace("\n", " "), re.DOTALL) is not None
 
 
-def _length(example: Example) -> int:
-    return len(example.statement) + len(example.message)
+def _rank(name: str, example: Example) -> tuple[bool, int]:
+    return not _is_of(CONDITIONS[name], example.message), len(example.statement) + len(example.message)
 
 
 def _tests() -> dict[str, str]:
-    """The first test file, by its path, that names a condition."""
+    """The first file of tests, by its path, that names a condition."""
     found: dict[str, str] = {}
     for path in _test_files():
         names = set(re.findall(r"\b[A-Z][A-Z0-9_]+(?:\.WITH_SUGGESTION)?\b", path.read_text()))
@@ -192,7 +190,13 @@ def _tests() -> dict[str, str]:
 
 
 def _test_files() -> Sequence[Path]:
-    return sorted(path for path in TESTS.rglob("test_*.py") if "matrix" not in path.relative_to(TESTS).parts)
+    """Files of tests, then what tests consist of."""
+    own = {"error_examples.py", "error_page.py", "long_conditions.py"}
+    files = [*TESTS.rglob("*.py"), *(TESTS / "matrix").rglob("*.sql")]
+    return sorted(
+        (path for path in files if path.name not in own),
+        key=lambda path: (not path.name.startswith("test_"), path.as_posix()),
+    )
 
 
 def written(text: str) -> str:
