@@ -17,6 +17,7 @@ from pyspark.sql import SparkSession
 from sqlext.any_session import catalog_class
 from sqlext.catalog.catalog import Catalog
 from sqlext.catalog.catalog_settings import open_catalog
+from sqlext.catalog.dropped_table import system_clock
 from sqlext.catalog.static_table import load_static_table
 from sqlext.command.care_tasks import CareTasks
 from sqlext.command.changelog.changes import ChangeFeed
@@ -179,19 +180,19 @@ def attach(spark: SparkSession) -> SparkSession:
     answers = MetadataAnswers(catalogs, manifests)
     rng, queue = random.Random(), AttemptQueue()
     transactions = OpenTransactions(
-        catalogs, rng, lambda: RetryPace(_milliseconds, rng, time.sleep, {}, None).status_checks(), _milliseconds
+        catalogs, rng, lambda: RetryPace(system_clock, rng, time.sleep, {}, None).status_checks(), system_clock
     )
-    groups = GroupCommitters(clock=_milliseconds, rng=rng, sleep=time.sleep, queue=queue, merge=merge_data_files)
+    groups = GroupCommitters(clock=system_clock, rng=rng, sleep=time.sleep, queue=queue, merge=merge_data_files)
     environment = Environment(
         catalogs,
         scans,
-        clock=_milliseconds,
+        clock=system_clock,
         rng=rng,
         sleep=time.sleep,
         transactions=transactions,
         queue=queue,
         groups=groups,
-        care=CareTasks(_milliseconds),
+        care=CareTasks(system_clock),
     )
     dispatch = Dispatch(environment)
     feed = ChangeFeed(environment)
@@ -241,7 +242,3 @@ def attach(spark: SparkSession) -> SparkSession:
     register(spark, Bridge(spark, catalogs, questions, commands, groups.close))
     interrupts.install(active_context)
     return spark
-
-
-def _milliseconds() -> int:
-    return time.time_ns() // 1_000_000

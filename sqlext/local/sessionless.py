@@ -8,6 +8,7 @@ from typing import Any, NoReturn
 
 from sqlext.catalog.catalog import Catalog
 from sqlext.catalog.catalog_settings import open_catalog
+from sqlext.catalog.dropped_table import system_clock
 from sqlext.command.care_tasks import CareTasks
 from sqlext.command.environment import Environment
 from sqlext.commit.group.group_committers import GroupCommitters
@@ -51,11 +52,6 @@ NO_SESSION: Any = Sessionless()
 """The one `Sessionless`; it passes for a session."""
 
 
-def milliseconds() -> int:
-    """The time in milliseconds since 1970."""
-    return time.time_ns() // 1_000_000
-
-
 def environment_of(name: str, options: dict[str, str]) -> Environment:
     """The environment of a process with one catalog, which is opened by `options`. Raises as `open_catalog`."""
 
@@ -69,11 +65,11 @@ def environment_of(name: str, options: dict[str, str]) -> Environment:
     return Environment(
         catalogs,
         ScanBridge(catalogs, ManifestCache(), PositionDeleteCache()),
-        clock=milliseconds,
+        clock=system_clock,
         rng=rng,
         sleep=time.sleep,
         transactions=OpenTransactions(catalogs, rng),
         queue=queue,
-        groups=GroupCommitters(clock=milliseconds, rng=rng, sleep=time.sleep, queue=queue, merge=merge_data_files),
-        care=CareTasks(milliseconds),
+        groups=GroupCommitters(clock=system_clock, rng=rng, sleep=time.sleep, queue=queue, merge=merge_data_files),
+        care=CareTasks(system_clock),
     )

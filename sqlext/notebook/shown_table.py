@@ -104,7 +104,7 @@ class ShownTable:
 
     @property
     def plot(self) -> TablePlots:
-        """The same as pictures."""
+        """Pictures of the history, the files, the health and the changes of the table."""
         return TablePlots(self)
 
     def _changes(self, start: int | str | None, end: int | str | None, mode: str) -> DataFrame:

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import os
 import sys
-import time
 from importlib import import_module
 from typing import Annotated
 
 import typer
 
+from sqlext.catalog.dropped_table import system_clock
 from sqlext.errors import SqlextError
 from sqlext.terminal.described import print_description, print_health, print_history
 from sqlext.terminal.examined import print_examination
@@ -95,7 +95,7 @@ def describe(
     """Show columns, key, partitions, properties, timeline, files, dead rows, and what care would do."""
     named = named_catalog(catalog, option or (), name).table(table, version, at)
     # As many snapshots as there are, if all are asked for.
-    print_description(named, _now_ms(), limit or len(named.metadata.snapshots), as_json=as_json)
+    print_description(named, system_clock(), limit or len(named.metadata.snapshots), as_json=as_json)
 
 
 @app.command()
@@ -122,7 +122,7 @@ def health(
     as_json: Json = False,
 ) -> None:
     """Measure files, deletes and metadata, and tell what care would do."""
-    print_health(named_catalog(catalog, option or (), name).table(table, version, at), _now_ms(), as_json=as_json)
+    print_health(named_catalog(catalog, option or (), name).table(table, version, at), system_clock(), as_json=as_json)
 
 
 @app.command()
@@ -227,7 +227,3 @@ def main() -> None:
             raise
         print_error(f"{type(error).__name__}: {error} ({TRACEBACK}=1 shows where)")
         sys.exit(1)
-
-
-def _now_ms() -> int:
-    return time.time_ns() // 1_000_000
