@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from session.commits.counted_history import CountedHistory
+from judges.counted_history import CountedHistory
 from unit.command.lake import Lake
 
 

@@ -18,8 +18,8 @@ import pytest
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import SparkSession
 
+from judges.counted_history import CountedHistory
 from judges.iceberg import IcebergJudge
-from session.commits.counted_history import CountedHistory
 
 SECONDS = float(os.environ.get("SQLEXT_CARE_SECONDS", "45"))
 WRITERS = 3

@@ -13,53 +13,8 @@ from pyspark.sql import SparkSession
 
 from judges.iceberg import IcebergJudge
 from judges.merge_model import Event, MergedTable
+from judges.merged_events import COLUMNS, FUNCTIONS, RETRACTING, random_batch
 from streaming.json_stream import JsonStream
-
-_COLUMNS = (
-    "k INT, at INT, s INT, p INT, c BIGINT, lo INT, hi INT, ba BOOLEAN, bo BOOLEAN, lv STRING, ln STRING, fv STRING,"
-    " fn STRING, la STRING, co ARRAY<STRING>, PRIMARY KEY (k)"
-)
-_FUNCTIONS = {
-    "at": "last_value",
-    "s": "sum",
-    "p": "product",
-    "c": "count",
-    "lo": "min",
-    "hi": "max",
-    "ba": "bool_and",
-    "bo": "bool_or",
-    "lv": "last_value",
-    "ln": "last_non_null_value",
-    "fv": "first_value",
-    "fn": "first_non_null_value",
-    "la": "listagg",
-    "co": "collect",
-}
-_RETRACTING = ("at", "s", "c", "lv", "ln", "co")
-
-
-def _value(rng: random.Random, column: str) -> Any:
-    if column != "at" and rng.random() < 0.3:
-        return None
-    match column:
-        case "at" | "g":
-            return rng.randrange(30)
-        case "s" | "lo" | "hi" | "c" | "a" | "b":
-            return rng.randrange(-50, 50)
-        case "p":
-            return rng.choice([1, 2, -1, 3])
-        case "ba" | "bo":
-            return rng.random() < 0.5
-        case "co":
-            return [rng.choice("xyz") for _ in range(rng.randrange(3))]
-    return rng.choice("abcdef")
-
-
-def _batch(rng: random.Random, columns: list[str], kinds: list[str], size: int) -> list[Event]:
-    return [
-        {"k": rng.randrange(4), **{name: _value(rng, name) for name in columns}, "_row_kind": rng.choice(kinds)}
-        for _ in range(size)
-    ]
 
 
 def _write(spark: SparkSession, table: str, batch: list[Event], columns: list[str]) -> None:
@@ -102,19 +57,17 @@ def _same(rows: dict[int, dict[str, Any]], model: MergedTable, *, unordered: tup
 @pytest.mark.parametrize(("version", "mode"), [(2, "merge-on-read"), (3, "copy-on-write")])
 def test_aggregation(spark: SparkSession, iceberg: IcebergJudge, table_name: str, version: int, mode: str) -> None:
     said = ", ".join(
-        f"'fields.{column}.aggregate-function'='{function}'"
-        for column, function in _FUNCTIONS.items()
-        if column != "at"
+        f"'fields.{column}.aggregate-function'='{function}'" for column, function in FUNCTIONS.items() if column != "at"
     )
     spark.sql(
-        f"CREATE TABLE {table_name} ({_COLUMNS}) TBLPROPERTIES ('merge-engine'='aggregation', 'sequence.field'='at',"
+        f"CREATE TABLE {table_name} ({COLUMNS}) TBLPROPERTIES ('merge-engine'='aggregation', 'sequence.field'='at',"
         f" 'format-version'='{version}', 'write.merge.mode'='{mode}', {said})"
     )
     rng = random.Random(version)
-    columns = list(_FUNCTIONS)
-    model = MergedTable(_FUNCTIONS, dict.fromkeys(columns, "at"))
+    columns = list(FUNCTIONS)
+    model = MergedTable(FUNCTIONS, dict.fromkeys(columns, "at"))
     for _ in range(4):
-        batch = _batch(rng, columns, ["+I", "+U"], 10)
+        batch = random_batch(rng, columns, ["+I", "+U"], 10)
         model.write(batch)
         _write(spark, table_name, batch, columns)
         assert _same(_rows(spark, table_name), model), batch
@@ -123,7 +76,7 @@ def test_aggregation(spark: SparkSession, iceberg: IcebergJudge, table_name: str
 
 
 def test_values_are_taken_back(spark: SparkSession, table_name: str) -> None:
-    functions = {name: _FUNCTIONS[name] for name in _RETRACTING} | {"hi": "max"}
+    functions = {name: FUNCTIONS[name] for name in RETRACTING} | {"hi": "max"}
     said = ", ".join(f"'fields.{name}.aggregate-function'='{functions[name]}'" for name in functions if name != "at")
     spark.sql(
         f"CREATE TABLE {table_name} (k INT, at INT, s INT, c BIGINT, lv STRING, ln STRING, co ARRAY<STRING>, hi INT,"
@@ -137,7 +90,7 @@ def test_values_are_taken_back(spark: SparkSession, table_name: str) -> None:
         # Rows of `-U` come first among those of one place: the model goes by arrival.
         batch = [
             {**event, "at": 100 * number + n - 150}
-            for n, event in enumerate(_batch(rng, columns, ["+I", "-D", "-U"], 8))
+            for n, event in enumerate(random_batch(rng, columns, ["+I", "-D", "-U"], 8))
         ]
         model.write(batch)
         _write(spark, table_name, batch, columns)
@@ -156,7 +109,7 @@ def test_partial_update(spark: SparkSession, table_name: str, removes: bool) -> 
     model = MergedTable(functions, dict.fromkeys(columns, "at"), removes="at" if removes else None)
     rng = random.Random(removes)
     for _ in range(5):
-        batch = _batch(rng, columns, ["+I", "+U", "-D"], 8)
+        batch = random_batch(rng, columns, ["+I", "+U", "-D"], 8)
         _write(spark, table_name, batch, columns)
         model.write(batch if removes else [event for event in batch if event["_row_kind"] != "-D"])
         assert _same(_rows(spark, table_name), model), batch
@@ -174,7 +127,7 @@ def test_sequence_groups(spark: SparkSession, table_name: str) -> None:
     model = MergedTable(functions, orders, grouped=frozenset(columns))
     rng = random.Random(3)
     for _ in range(4):
-        batch = _batch(rng, columns, ["+I"], 6)
+        batch = random_batch(rng, columns, ["+I"], 6)
         model.write(batch)
         _write(spark, table_name, batch, columns)
         assert _same(_rows(spark, table_name), model), batch

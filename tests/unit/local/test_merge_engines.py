@@ -9,31 +9,10 @@ from typing import Any
 
 import pytest
 
-from judges.merge_model import Event, MergedTable
+from judges.merge_model import MergedTable
+from judges.merged_events import COLUMNS, FUNCTIONS, RETRACTING, random_batch
 from sqlext.local import LocalTable
 from unit.local.local_lake import created, open_lake
-
-_COLUMNS = (
-    "k INT, at INT, s INT, p INT, c BIGINT, lo INT, hi INT, ba BOOLEAN, bo BOOLEAN, lv STRING, ln STRING, fv STRING,"
-    " fn STRING, la STRING, co ARRAY<STRING>, PRIMARY KEY (k)"
-)
-_FUNCTIONS = {
-    "at": "last_value",
-    "s": "sum",
-    "p": "product",
-    "c": "count",
-    "lo": "min",
-    "hi": "max",
-    "ba": "bool_and",
-    "bo": "bool_or",
-    "lv": "last_value",
-    "ln": "last_non_null_value",
-    "fv": "first_value",
-    "fn": "first_non_null_value",
-    "la": "listagg",
-    "co": "collect",
-}
-_RETRACTING = ("at", "s", "c", "lv", "ln", "co")
 
 
 @pytest.fixture
@@ -41,30 +20,6 @@ def seed() -> int:
     seed = random.randrange(10**6)
     print(f"seed {seed}")
     return seed
-
-
-def _value(rng: random.Random, column: str) -> Any:
-    if column != "at" and rng.random() < 0.3:
-        return None
-    match column:
-        case "at" | "g":
-            return rng.randrange(30)
-        case "s" | "lo" | "hi" | "c" | "a" | "b":
-            return rng.randrange(-50, 50)
-        case "p":
-            return rng.choice([1, 2, -1, 3])
-        case "ba" | "bo":
-            return rng.random() < 0.5
-        case "co":
-            return [rng.choice("xyz") for _ in range(rng.randrange(3))]
-    return rng.choice("abcdef")
-
-
-def _batch(rng: random.Random, columns: list[str], kinds: list[str], size: int) -> list[Event]:
-    return [
-        {"k": rng.randrange(4), **{name: _value(rng, name) for name in columns}, "_row_kind": rng.choice(kinds)}
-        for _ in range(size)
-    ]
 
 
 def _rows(table: LocalTable) -> dict[int, dict[str, Any]]:
@@ -78,18 +33,18 @@ def _functions(functions: Mapping[str, str]) -> dict[str, str]:
 @pytest.mark.parametrize(("version", "mode"), [("2", "merge-on-read"), ("3", "copy-on-write"), ("3", "auto")])
 def test_aggregation(tmp_path: Path, seed: int, version: str, mode: str) -> None:
     properties = {"merge-engine": "aggregation", "sequence.field": "at", "format-version": version}
-    table = created(open_lake(tmp_path), _COLUMNS, {**properties, "write.merge.mode": mode, **_functions(_FUNCTIONS)})
-    rng, columns = random.Random(seed), list(_FUNCTIONS)
-    model = MergedTable(_FUNCTIONS, dict.fromkeys(columns, "at"))
+    table = created(open_lake(tmp_path), COLUMNS, {**properties, "write.merge.mode": mode, **_functions(FUNCTIONS)})
+    rng, columns = random.Random(seed), list(FUNCTIONS)
+    model = MergedTable(FUNCTIONS, dict.fromkeys(columns, "at"))
     for _ in range(12):
-        batch = _batch(rng, columns, ["+I", "+U"], 10)
+        batch = random_batch(rng, columns, ["+I", "+U"], 10)
         model.write(batch)
         table.upsert(batch)
         assert _rows(table) == model.rows, batch
 
 
 def test_values_are_taken_back(tmp_path: Path, seed: int) -> None:
-    functions = {name: _FUNCTIONS[name] for name in _RETRACTING} | {"hi": "max"}
+    functions = {name: FUNCTIONS[name] for name in RETRACTING} | {"hi": "max"}
     table = created(
         open_lake(tmp_path),
         "k INT, at INT, s INT, c BIGINT, lv STRING, ln STRING, co ARRAY<STRING>, hi INT, PRIMARY KEY (k)",
@@ -105,7 +60,7 @@ def test_values_are_taken_back(tmp_path: Path, seed: int) -> None:
     for number in range(8):
         batch = [
             {**event, "at": 100 * number + n - 150}
-            for n, event in enumerate(_batch(rng, columns, ["+I", "-D", "-U"], 8))
+            for n, event in enumerate(random_batch(rng, columns, ["+I", "-D", "-U"], 8))
         ]
         model.write(batch)
         table.upsert(batch)
@@ -133,7 +88,7 @@ def test_partial_update(tmp_path: Path, seed: int, removes: bool) -> None:
     model = MergedTable(functions, dict.fromkeys(columns, "at"), removes="at" if removes else None)
     rng = random.Random(seed)
     for _ in range(12):
-        batch = _batch(rng, columns, ["+I", "+U", "-D"], 8)
+        batch = random_batch(rng, columns, ["+I", "+U", "-D"], 8)
         table.append(batch)
         model.write(batch if removes else [event for event in batch if event["_row_kind"] != "-D"])
         assert _rows(table) == model.rows, batch
@@ -156,7 +111,7 @@ def test_sequence_groups(tmp_path: Path, seed: int) -> None:
     model = MergedTable(functions, orders, grouped=frozenset(columns))
     rng = random.Random(seed)
     for _ in range(10):
-        batch = _batch(rng, columns, ["+I"], 6)
+        batch = random_batch(rng, columns, ["+I"], 6)
         model.write(batch)
         table.upsert(batch)
         assert _rows(table) == model.rows, batch

@@ -1,7 +1,7 @@
 """Orphan files are removed in rounds while others write, compact and expire, and leave files behind as if killed.
 
-Each writer has keys of its own and a row that counts its statements, so that its rows in any snapshot are those after
-that many of them. Every thread has its own environment, as a process has.
+Each writer has keys of its own, and tells by its rows how many of its statements have landed (`CountedHistory`). Every
+thread has its own environment, as a process has.
 """
 
 from __future__ import annotations
@@ -9,13 +9,14 @@ from __future__ import annotations
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
+from judges.counted_history import CountedHistory
+from sqlext.catalog.catalog import LoadedTable
 from sqlext.command.compaction.compaction import compact_table
 from sqlext.command.maintenance.expiry import expire_snapshots
 from sqlext.command.maintenance.orphan_files import OrphanSearch, remove_orphan_files
@@ -27,7 +28,7 @@ from sqlext.write.data_writer import DataWriter
 from unit.command.lake import Lake, name, rows_for
 from unit.command.maintenance.random_history import needed, rows_at, stored
 
-WRITERS, KEYS, COUNTER = 2, 6, 99
+WRITERS = 2
 # What a file's time may lag behind the clock.
 LAG_MS = 50
 CREATE = "CREATE TABLE t (id BIGINT, n BIGINT, PRIMARY KEY (id)) TBLPROPERTIES ('format-version'='{version}', {more})"
@@ -61,38 +62,28 @@ class Running:
 
 
 class Writer:
-    """Upserts of its own keys; `states[n]` are its rows after n of them."""
+    """Upserts of its own keys, one after another."""
 
     def __init__(self, folder: Path, number: int, seed: int) -> None:
-        self._lake, self._number, self._rng = Lake(folder, seed=seed), number, random.Random(seed)
-        self.states: list[dict[int, int]] = [{}]
+        self._lake, self._rng = Lake(folder, seed=seed), random.Random(seed)
+        self.history = CountedHistory(number, seed, deletes=False)
+        self.count = 0
 
     def step(self) -> None:
-        count = len(self.states)
-        keys = self._rng.sample(range(KEYS), 2)
-        # The state is there before others can read it.
-        self.states.append({**self.states[-1], **dict.fromkeys(keys, count)})
-        ids = [100 * self._number + key for key in (*keys, COUNTER)]
-        while not self._lands(ids, count):
+        rows = self.history.statement(self.count + 1)
+        while not self._lands(rows):
             pass
+        self.count += 1
         if self._rng.random() < 0.2:
             self._killed()
 
-    def _lands(self, ids: Sequence[int], count: int) -> bool:
+    def _lands(self, rows: Mapping[int, int | None]) -> bool:
         """Whether the statement is not refused because the snapshot that it read has expired."""
         try:
-            self._lake.upsert(id=ids, n=[count] * len(ids))
+            self._lake.upsert(id=list(rows), n=list(rows.values()))
         except ValidationConflict:
             return False
         return True
-
-    def require_state(self, rows: Sequence[Any]) -> int:
-        """The writer's rows are those after some number of its statements, which is returned."""
-        found = [dict(row) for row in rows]
-        own = {row["id"] % 100: row["n"] for row in found if row["id"] // 100 == self._number}
-        landed = own.pop(COUNTER, 0)
-        assert own == self.states[landed], (self._number, landed)
-        return landed
 
     def _killed(self) -> None:
         """A statement that ends between its data file and its commit."""
@@ -143,9 +134,9 @@ def test_no_file_that_is_needed_is_removed(tmp_path: Path, version: int, rounds:
             removed += gone
             # A round without an orphan shows nothing.
             rounds -= bool(gone)
-            rows = rows_at(lake.load(), kept)
+            rows = values_at(lake.load(), kept)
             for writer in writers:
-                writer.require_state(rows)
+                writer.history.require_state(rows)
     finally:
         ended.set()
         for thread in threads:
@@ -157,8 +148,17 @@ def test_no_file_that_is_needed_is_removed(tmp_path: Path, version: int, rounds:
     table = lake.load()
     assert stored(table) == needed(table)
     for snapshot in table.metadata.snapshots:
-        landed = [writer.require_state(rows_at(table, snapshot.snapshot_id)) for writer in writers]
-    assert landed == [len(writer.states) - 1 for writer in writers]
+        rows = values_at(table, snapshot.snapshot_id)
+        landed = [writer.history.require_state(rows) for writer in writers]
+    assert landed == [writer.count for writer in writers]
+
+
+def values_at(table: LoadedTable, snapshot_id: int) -> dict[int, int]:
+    """The rows of a snapshot: `n` by `id`."""
+    found = [dict(row) for row in rows_at(table, snapshot_id)]
+    values = {row["id"]: row["n"] for row in found}
+    assert len(values) == len(found)
+    return values
 
 
 def _looped(
