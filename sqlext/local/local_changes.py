@@ -28,7 +28,6 @@ from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField, UnknownType
 from sqlext.sql.lowering.changes import CHANGE_TYPE, ORDINAL, ROW_KINDS, SNAPSHOT_ID
 from sqlext.sql.lowering.compared_value import can_compare
-from sqlext.thresholds import ALL_ROWS
 
 _CHANGES = {kind: change for change, kind in ROW_KINDS.items()}
 
@@ -88,7 +87,7 @@ class _Reader:
     def difference(self, before: Snapshot | None, after: Snapshot) -> pa.Table:
         """The rows that differ between two snapshots."""
         then, now = self._plan(before), self._plan(after)
-        changed = changed_rows(then, now, ALL_ROWS)
+        changed = changed_rows(then, now)
         assert changed is not None, "there is no limit, and no equality delete is left"
         if changed.went and changed.came and not can_compare(self._schema):
             raise self._refused("rows of its columns cannot be compared")

@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 
-import numpy as np
 import pyarrow as pa
 from pyroaring import BitMap64
 
@@ -13,16 +11,16 @@ from sqlext.command.environment import Environment
 from sqlext.errors import UnsupportedError
 from sqlext.local.condition_value import Columns
 from sqlext.local.row_condition import RowCondition
+from sqlext.scan import placed_rows
 from sqlext.scan.files.readable_files import require_allowed
 from sqlext.scan.live_rows import OnlyByQuery, RowColumns, live_rows
+from sqlext.scan.placed_rows import PlacedRows, places_of
 from sqlext.scan.scan_plan import FileScanTask, ScanPlan
 from sqlext.spark.catalog.session_catalogs import TableVersion
 from sqlext.spec.expression import Predicate
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField, UnknownType
 from sqlext.write.arrow_schema import schema_to_arrow
-
-_SOURCE, _POSITION = -2, -1
 
 
 def stored_fields(schema: Schema) -> tuple[NestedField, ...]:
@@ -99,20 +97,10 @@ def selected_positions(
         positions = BitMap64()
         for batch in read_rows(version, task, columns, source=0):
             chosen = condition.selected(batch_columns(columns, batch), batch.num_rows)
-            positions.update(BitMap64(_places(batch)[chosen].tolist()))
+            positions.update(BitMap64(places_of(batch)[chosen].tolist()))
         if positions:
             found[task.file.file_path] = positions
     return found
-
-
-@dataclass(frozen=True, slots=True)
-class PlacedRows:
-    """Rows of data files. `files` has the index of each row's file in `tasks`, `positions` its position there."""
-
-    rows: pa.Table
-    tasks: Sequence[FileScanTask]
-    files: np.ndarray
-    positions: np.ndarray
 
 
 def rows_at(
@@ -123,32 +111,9 @@ def rows_at(
     *,
     lineage: bool = False,
 ) -> PlacedRows:
-    """The rows at `positions`, deleted or not, in the order of `positions`. Raises as `read_rows`."""
-    read = [tasks[path] for path in positions]
-    batches: list[pa.RecordBatch] = []
-    files: list[np.ndarray] = []
-    places: list[np.ndarray] = []
-    for number, task in enumerate(read):
-        wanted = np.frombuffer(positions[task.file.file_path].to_array(), np.uint64).astype(np.int64)
-        whole = replace(task, position_deletes=None, deleted_rows=0, equality_groups=())
-        for batch in read_rows(version, whole, columns, lineage=lineage, source=number):
-            start = int(_places(batch)[0])
-            inside = wanted[np.searchsorted(wanted, start) : np.searchsorted(wanted, start + batch.num_rows)]
-            if len(inside):
-                batches.append(batch.take(pa.array(inside - start)))
-                files.append(np.full(len(inside), number))
-                places.append(inside)
-    shape = columns.shape(lineage=lineage, origins=True)
-    rows = pa.Table.from_batches(batches, shape)
-    rows = rows.select(range(rows.num_columns + _SOURCE))
-    return PlacedRows(rows, read, _joined(files), _joined(places))
+    """As `scan.placed_rows.rows_at`, of files of the version. Raises as `read_rows`."""
 
+    def read(task: FileScanTask, source: int) -> Iterator[pa.RecordBatch]:
+        return read_rows(version, task, columns, lineage=lineage, source=source)
 
-def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
-    return np.concatenate(parts) if parts else np.zeros(0, np.int64)
-
-
-def _places(batch: pa.RecordBatch) -> np.ndarray:
-    """The positions of a batch that is read with its source."""
-    places: np.ndarray = batch.column(batch.num_columns + _POSITION).to_numpy()
-    return places
+    return placed_rows.rows_at(tasks, positions, columns.shape(lineage=lineage, origins=True), read)

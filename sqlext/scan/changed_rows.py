@@ -1,4 +1,4 @@
-"""The rows that differ between two snapshots, as positions in data files, if they are few."""
+"""The rows that differ between two snapshots, as positions in data files."""
 
 from __future__ import annotations
 
@@ -42,15 +42,16 @@ class ChangedRows:
         )
 
 
-def changed_rows(before: ScanPlan, after: ScanPlan, most: int) -> ChangedRows | None:
-    """The rows that differ between two plans without predicate; None if more than `most`, or with equality deletes."""
+def changed_rows(before: ScanPlan, after: ScanPlan, most: int | None = None) -> ChangedRows | None:
+    """The rows that differ between two plans without predicate; None if more than `most`, which without it are all, or
+    with equality deletes."""
     if before.equality_groups or after.equality_groups:
         return None
     then = before.by_path()
     now = after.by_path()
     files = changed_files(before, after)
     removed, added = [then[path] for path in files.removed], [now[path] for path in files.added]
-    if sum(task.file.record_count - task.deleted_rows for task in (*removed, *added)) > most:
+    if most is not None and sum(one.file.record_count - one.deleted_rows for one in (*removed, *added)) > most:
         return None
     touched = [
         (now[path].file, then[path].deleted_positions(), now[path].deleted_positions()) for path in files.touched
@@ -60,7 +61,7 @@ def changed_rows(before: ScanPlan, after: ScanPlan, most: int) -> ChangedRows | 
     changed = ChangedRows(
         tuple(rows for rows in went if rows.positions), tuple(rows for rows in came if rows.positions)
     )
-    return changed if changed.count <= most else None
+    return changed if most is None or changed.count <= most else None
 
 
 def _live(task: FileScanTask) -> RowsOfFile:

@@ -7,29 +7,25 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-import numpy as np
 import pyarrow as pa
-from pyroaring import BitMap64
 
 from sqlext.command.changelog.change_spans import Span, ancestors, changelog_spans, history_between
 from sqlext.errors import AnalysisError
-from sqlext.scan.changed_files import changed_files
+from sqlext.scan.changed_rows import RowsOfFile, changed_rows
 from sqlext.scan.metadata_tables.metadata_table import TableState
+from sqlext.scan.placed_rows import rows_at
 from sqlext.scan.row_changes import row_changes
 from sqlext.scan.scan_plan import FileScanTask, ScanPlan
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.stored_changelog import changelog_table
 from sqlext.spec.row_kind import ROW_KIND
-from sqlext.spec.schema import Schema
 from sqlext.sql.lowering.changes import CHANGE_TYPE, ORDINAL, ROW_KINDS, SNAPSHOT_ID
 from sqlext.terminal.named_catalog import NamedTable, snapshot_of
 from sqlext.terminal.output import plain, print_json, print_line, print_rows
-from sqlext.terminal.table_rows import cell, numeric, plan_of, rows_of
+from sqlext.terminal.table_rows import cell, columns_of, numeric, plan_of, rows_of
 from sqlext.write.arrow_schema import schema_to_arrow
 
 _CHANGES = {kind: change for change, kind in ROW_KINDS.items()}
-# The position of a row in its file, see `live_rows`.
-_POSITION = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,17 +99,12 @@ def _of_span(named: NamedTable, state: TableState, span: Span, ordinal: int) -> 
     schema = state.metadata.schema()
     before = ScanPlan() if span.before is None else plan_of(named.name, state, span.before)
     after = plan_of(named.name, state, span.after)
-    files = changed_files(before, after)
-    then, now = before.by_path(), after.by_path()
-    went, came = [_live(named, state, then[path]) for path in files.removed], []
-    for path in files.touched:
-        was, became = then[path].deleted_positions(), now[path].deleted_positions()
-        went.append(_at(named, state, then[path], became - was))
-        came.append(_at(named, state, now[path], was - became))
-    came += [_live(named, state, now[path]) for path in files.added]
+    changed = changed_rows(before, after)
+    assert changed is not None, "there is no limit, and no equality delete is left"
     shape = pa.schema([(field.name, field.type) for field in schema_to_arrow(schema)])
     nested = [field.name for field in shape if pa.types.is_nested(field.type)]
-    gone, new = (_as_text(pa.concat_tables([shape.empty_table(), *side]), nested) for side in (went, came))
+    sides = ((changed.went, before), (changed.came, after))
+    gone, new = (_as_text(_rows_at(named, state, rows, plan), nested) for rows, plan in sides)
     key = [schema.column_path(id) for id in schema.identifier_field_ids]
     plain_key = [path[0] for path in key] if all(len(path) == 1 for path in key) else []
     for batch in row_changes(gone, new, plain_key).to_batches():
@@ -129,24 +120,14 @@ def _rows(rows: Iterable[dict[str, object]], ordinal: int, snapshot: Snapshot) -
         yield ChangedRow(_CHANGES[kind], ordinal, snapshot.snapshot_id, row)
 
 
-def _live(named: NamedTable, state: TableState, task: FileScanTask) -> pa.Table:
+def _rows_at(named: NamedTable, state: TableState, places: Sequence[RowsOfFile], plan: ScanPlan) -> pa.Table:
     schema = state.metadata.schema()
-    return _table(schema, rows_of(state, task, schema, named.name))
 
+    def read(task: FileScanTask, source: int) -> Iterator[pa.RecordBatch]:
+        return rows_of(state, task, schema, named.name, source=source)
 
-def _at(named: NamedTable, state: TableState, task: FileScanTask, positions: BitMap64) -> pa.Table:
-    """The live rows at these positions."""
-    schema = state.metadata.schema()
-    wanted = np.frombuffer(positions.to_array(), np.uint64).astype(np.int64)
-    batches = rows_of(state, task, schema, named.name, source=0) if len(wanted) else ()
-    found = (batch.filter(pa.array(np.isin(batch.column(batch.num_columns + _POSITION), wanted))) for batch in batches)
-    names = [field.name for field in schema.fields]
-    return _table(schema, (batch.select(names) for batch in found))
-
-
-def _table(schema: Schema, batches: Iterable[pa.RecordBatch]) -> pa.Table:
-    shape = pa.schema([(field.name, field.type) for field in schema_to_arrow(schema)])
-    return pa.Table.from_batches(list(batches), shape)
+    shape = columns_of(schema).shape(lineage=False, origins=True)
+    return rows_at(plan.by_path(), {rows.file.file_path: rows.positions for rows in places}, shape, read).rows
 
 
 def _as_text(rows: pa.Table, nested: Sequence[str]) -> pa.Table:

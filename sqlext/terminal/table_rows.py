@@ -68,12 +68,16 @@ def rows_of(
     ROWS_NEED_SPARK."""
     if task.file.file_format != _PARQUET:
         raise _needs_spark(name, f"{task.file.file_path} is {task.file.file_format.lower()}")
-    columns = RowColumns(schema.fields, schema_to_arrow(schema))
     try:
-        yield from live_rows(state.io, task, columns, lineage=False, source=source)
+        yield from live_rows(state.io, task, columns_of(schema), lineage=False, source=source)
     except OnlyByQuery:
         reason = f"{task.file.file_path} has columns of another shape or without field ids"
         raise _needs_spark(name, reason) from None
+
+
+def columns_of(schema: Schema) -> RowColumns:
+    """How to read the columns of the schema."""
+    return RowColumns(schema.fields, schema_to_arrow(schema))
 
 
 def cell(value: object) -> str | None:
