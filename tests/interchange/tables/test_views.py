@@ -12,6 +12,7 @@ from pyspark.sql import SparkSession
 
 from judges.canonical import canonical_rows
 from judges.iceberg import IcebergJudge, JudgeError
+from sqlext.spec.metadata import metadata_checksum
 
 QUERY = "SELECT id, named_struct('a', tags, 'b', day) AS s /* 'é' */ FROM judged_source"
 
@@ -39,7 +40,9 @@ def test_pyiceberg_reads_the_metadata(metadata_file: Path) -> None:
 
 def test_iceberg_reads_the_metadata_and_writes_the_same(metadata_file: Path, iceberg: IcebergJudge) -> None:
     text = metadata_file.read_text()
-    assert json.loads(iceberg.view_metadata(text)) == json.loads(text)
+    written = json.loads(text)
+    del written[metadata_checksum.MEMBER]
+    assert json.loads(iceberg.view_metadata(text)) == written
 
 
 def test_iceberg_leaves_the_name_alone(metadata_file: Path, iceberg: IcebergJudge) -> None:
