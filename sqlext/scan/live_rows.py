@@ -57,14 +57,23 @@ class OnlyByQuery(Exception):
 
 
 def live_rows(
-    io: FileIO, task: FileScanTask, columns: RowColumns, *, lineage: bool, source: int | None = None
+    io: FileIO,
+    task: FileScanTask,
+    columns: RowColumns,
+    *,
+    lineage: bool,
+    source: int | None = None,
+    ordinals: bool = False,
+    threads: bool = True,
 ) -> Iterator[pa.RecordBatch]:
     """The rows that are not deleted by position, in order, in batches of `RowColumns.shape`; equality deletes are
     ignored.
 
     With `lineage` the columns `_row_id` and `_last_updated_sequence_number` follow (spec: Row Lineage), and with
-    `source` the columns `ORIGIN_COLUMNS`: this number, and the row's position. Columns without field ids in the file
-    count as missing. Raises OnlyByQuery before the first row, NotFoundError or CorruptionError naming the file.
+    `source` the columns `ORIGIN_COLUMNS`: this number, and the row's position or, with `ordinals`, its number among the
+    rows that are not deleted, from 0. Columns without field ids in the file count as missing. Unless `threads`, which a
+    task of Spark has no cores for, one thread decodes all columns. Raises OnlyByQuery before the first row,
+    NotFoundError or CorruptionError naming the file.
     """
     path = task.file.file_path
     try:
@@ -73,7 +82,7 @@ def live_rows(
             wanted = [there.get(field.id) for field in columns.fields]
             if not there or not all(map(_is_taken, columns.arrow, wanted)):
                 raise OnlyByQuery(path)
-            yield from _projected(file, task, columns, wanted, there if lineage else None, source)
+            yield from _projected(file, task, columns, wanted, there if lineage else None, source, ordinals, threads)
     except FileNotFoundError as error:
         raise NotFoundError("FILE_NOT_FOUND", path=path, kind=_KIND) from error
     except (pa.ArrowException, OSError, ValueError) as error:
@@ -87,6 +96,8 @@ def _projected(
     wanted: Sequence[pa.Field | None],
     lineage: Mapping[int, pa.Field] | None,
     source: int | None,
+    ordinals: bool,
+    threads: bool,
 ) -> Iterator[pa.RecordBatch]:
     """As `live_rows`; `lineage` are the file's columns by field id, None if lineage is not asked for."""
     moved = (
@@ -95,8 +106,8 @@ def _projected(
     names = [*(field.name for field in wanted if field is not None), *moved]
     live = None if task.position_deletes is None else _live(task.deleted_positions(), file.metadata.num_rows)
     shape = columns.shape(lineage=lineage is not None, origins=source is not None)
-    start = 0
-    parallel = task.file.file_size_in_bytes > _WHOLE_BYTES
+    start = kept = 0
+    parallel = threads and task.file.file_size_in_bytes > _WHOLE_BYTES
     for batch in file.iter_batches(_batch_rows(file.metadata), columns=names, use_threads=parallel):
         count = batch.num_rows
         rows = [
@@ -112,8 +123,9 @@ def _projected(
             indices = pa.array(places.astype(np.int32))
             rows = [column.take(indices) for column in rows]
         if source is not None:
-            rows += [pa.repeat(pa.scalar(source, pa.int64()), len(places)), pa.array(places + start)]
-        start += count
+            numbers = np.arange(kept, kept + len(places)) if ordinals else places + start
+            rows += [pa.repeat(pa.scalar(source, pa.int64()), len(places)), pa.array(numbers)]
+        start, kept = start + count, kept + len(places)
         if len(places):
             yield pa.RecordBatch.from_arrays(rows, schema=shape)
 

@@ -11,10 +11,12 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from sqlext.spec.types import (
     BooleanType,
@@ -75,7 +77,7 @@ def choose_encodings(columns: Sequence[ParquetColumn], batches: Sequence[pa.Reco
         values = sample.column(column.indices[0])
         if _dictionary_pays(column.type, values, rows):
             dictionary.append(column.path)
-        elif isinstance(column.type, _WHOLE_NUMBERS) and _deltas_pay(column.indices[0], batches):
+        elif _is_whole_number(column.type) and _deltas_pay(column.indices[0], batches):
             delta.append(column.path)
     return Encodings(tuple(dictionary), tuple(delta))
 
@@ -110,15 +112,30 @@ def _estimated_distinct(seen: int, drawn: int) -> float:
     return estimate
 
 
+def _is_whole_number(type: Type) -> bool:
+    """Whether the values are stored as whole numbers of 32 or 64 bits."""
+    return isinstance(type, _WHOLE_NUMBERS) or (isinstance(type, DecimalType) and type.precision <= 18)
+
+
 def _deltas_pay(index: int, batches: Sequence[pa.RecordBatch]) -> bool:
     """Whether neighbours differ in few bits, by the median of the encoding's blocks."""
     column = max((batch.column(index) for batch in batches), key=len).slice(0, _DELTA_BLOCK * _DELTA_BLOCKS + 1)
-    bits = column.type.bit_width
-    values = column.drop_null().view(pa.int32() if bits == 32 else pa.int64()).to_numpy().astype(np.float64)
-    steps = np.diff(values)
+    bits, values = _whole_numbers(column.drop_null())
+    steps = np.diff(values.astype(np.float64))
     blocks = len(steps) // _DELTA_BLOCK
     if blocks == 0:
         return False
     steps = steps[: blocks * _DELTA_BLOCK].reshape(blocks, _DELTA_BLOCK)
     spread = float(np.median(steps.max(axis=1) - steps.min(axis=1)))
     return bool(math.log2(spread + 1) <= _DELTA_SHARE * bits)
+
+
+def _whole_numbers(column: pa.Array) -> tuple[int, NDArray[Any]]:
+    """The values as they are stored, and the bits that each takes without an encoding; decimals unscaled."""
+    if pa.types.is_decimal(column.type):
+        bits = 32 if column.type.precision <= 9 else 64
+        # Little-endian 128 bits, of which the lower half holds up to 18 digits.
+        halves = np.frombuffer(column.buffers()[1], np.int64, 2 * len(column), 16 * column.offset)
+        return bits, halves[::2]
+    bits = column.type.bit_width
+    return bits, column.view(pa.int32() if bits == 32 else pa.int64()).to_numpy()

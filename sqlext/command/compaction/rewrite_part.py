@@ -93,7 +93,9 @@ class PartWriter:
 
     def _stored(self, io: FileIO, part: RewritePart) -> Iterator[pa.RecordBatch]:
         for number, task in part.files:
-            yield from live_rows(io, task, self.columns, lineage=self.lineage, source=number)
+            yield from live_rows(
+                io, task, self.columns, lineage=self.lineage, source=number, ordinals=True, threads=False
+            )
 
 
 def write_numbered(

@@ -119,7 +119,8 @@ def rewrite_parts(
         delete_files(operation.io, (file.file_path for file in written.data_files))
         return None
     sources = {number: task.file.file_path for number, task in enumerate(_oldest_first(live))}
-    return Rewritten(written.data_files, written.origins(sources))
+    dead = {task.file.file_path: task.position_deletes for task in live.tasks if task.position_deletes is not None}
+    return Rewritten(written.data_files, written.origins(sources, dead))
 
 
 def _writer(target: Target, operation: WriteOperation, sort: RowSort | None) -> PartWriter:

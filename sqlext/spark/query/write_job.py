@@ -72,11 +72,11 @@ class WrittenFiles:
     counts: dict[str, int] = field(default_factory=dict)
     origin_messages: tuple[TaskMessage, ...] = ()
 
-    def origins(self, sources: Mapping[int, str]) -> Mapping[str, RowOrigins]:
+    def origins(self, sources: Mapping[int, str], dead: Mapping[str, bytes] | None = None) -> Mapping[str, RowOrigins]:
         """The origins of the rows of each data file, by its path; `sources` are the paths of replaced files by the
-        number that the job has given to each."""
+        number that the job has given to each. `dead` is as in `RowOrigins`."""
         stored = {one.path: origins_location(one.path) for one in self.origin_messages if one.kind == "stored_origins"}
-        return {one.path: row_origins(one.payload, sources, stored.get(one.path)) for one in self.origin_messages}
+        return {one.path: row_origins(one.payload, sources, stored.get(one.path), dead) for one in self.origin_messages}
 
 
 def task_identity() -> tuple[int, int]:

@@ -1,7 +1,8 @@
 """Where the rows of a rewritten data file come from: the replaced file and the position of each.
 
-A rewrite that keeps the order of rows has long runs of rows that followed each other before. A sort has none, and then
-a row takes about eight bytes. A commit reads the origins only if another one has deleted rows of a replaced file.
+A rewrite that keeps the order of rows has long runs of rows that followed each other before; one run a file, if rows
+that were deleted before are not counted. A sort has none, and then a row takes about eight bytes. A commit reads the
+origins only if another one has deleted rows of a replaced file.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ ORIGIN_COLUMNS = (
     NestedField(2147483001, "__sqlext_position", LongType(), required=True),
 )
 """Behind the columns of rows that a rewrite moves, and not stored: a number that the job has given to the row's data
-file, and the row's position in it."""
+file, and the row's position in it, or its ordinal: see `RowOrigins.dead`."""
 
 Integers = NDArray[np.int64]
 
@@ -37,12 +38,15 @@ _NARROW, _WIDE = np.uint32, np.int64
 class RowOrigins:
     """The origins of the rows of one data file, in order; `sources` are the paths of replaced files, by number.
 
-    The rest is as `OriginRuns.packed`, in memory or in a file at `location`.
+    `packed` is as `OriginRuns.packed`, in memory or in a file at `location`. With `dead` it has ordinals in place of
+    positions: 0 for the first row of the replaced file that is not in `dead[path]`, the serialized positions of rows
+    that were deleted when the rewrite read it.
     """
 
     sources: tuple[str, ...]
     packed: bytes = b""
     location: str | None = None
+    dead: Mapping[str, bytes] | None = None
 
     def moved(self, read: Callable[[str], bytes], deleted: Mapping[str, BitMap64]) -> BitMap64:
         """The positions in the new file of rows that were at `deleted` positions, by path, of replaced files.
@@ -56,7 +60,7 @@ class RowOrigins:
         numbers, firsts, lengths = self._runs(read)
         starts = np.cumsum(lengths) - lengths
         for number, path in enumerate(self.sources):
-            positions = _array(deleted[path]) if path in deleted else _array(BitMap64())
+            positions = self._counted(path, deleted.get(path, BitMap64()))
             of_source = np.flatnonzero(numbers == number)
             if not len(positions) or not len(of_source):
                 continue
@@ -68,6 +72,15 @@ class RowOrigins:
             new = (starts[runs] + offsets)[inside].astype(np.uint64)
             moved.update(BitMap64(np.sort(new)))
         return moved
+
+    def _counted(self, path: str, positions: BitMap64) -> Integers:
+        """The positions as `packed` has them, without those of dead rows."""
+        dead = None if self.dead is None else self.dead.get(path)
+        if dead is None:
+            return _array(positions)
+        before = BitMap64.deserialize(dead)
+        left = _array(positions - before)
+        return left - np.searchsorted(_array(before), left)
 
     def _runs(self, read: Callable[[str], bytes]) -> tuple[Integers, Integers, Integers]:
         """Of each run: number of the source, first position there, and length."""
@@ -84,12 +97,16 @@ class RowOrigins:
         return columns
 
 
-def row_origins(packed: bytes, sources: Mapping[int, str], location: str | None = None) -> RowOrigins:
+def row_origins(
+    packed: bytes,
+    sources: Mapping[int, str],
+    location: str | None = None,
+    dead: Mapping[str, bytes] | None = None,
+) -> RowOrigins:
     """The origins of a file by `OriginRuns.packed`; `sources` are the paths of replaced files by key. With `location`
-    a file there has the packed origins, of which `packed` may be the head alone."""
-    return RowOrigins(
-        tuple(sources[key] for key in _keys(packed).tolist()), b"" if location is not None else packed, location
-    )
+    a file there has the packed origins, of which `packed` may be the head alone. `dead` is as in `RowOrigins`."""
+    paths = tuple(sources[key] for key in _keys(packed).tolist())
+    return RowOrigins(paths, b"" if location is not None else packed, location, dead)
 
 
 class OriginRuns:
@@ -99,7 +116,7 @@ class OriginRuns:
         self._runs: list[tuple[Integers, Integers, Integers]] = []
 
     def add(self, sources: Integers, positions: Integers) -> None:
-        """The next rows: a key of the replaced file, which the caller chooses, and the position there."""
+        """The next rows: a key of the replaced file, which the caller chooses, and the position or ordinal there."""
         if not len(positions):
             return
         breaks = np.flatnonzero((np.diff(positions) != 1) | (np.diff(sources) != 0)) + 1

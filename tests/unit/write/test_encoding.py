@@ -38,6 +38,16 @@ def chosen(type: Type, values: object) -> str:
         pytest.param(StringType(), ["N", "A", "R", None] * (ROWS // 4), "dictionary", id="flag text"),
         pytest.param(StringType(), [RANDOM.randbytes(12).hex() for _ in range(ROWS)], "plain", id="free text"),
         pytest.param(DecimalType(15, 2), [Decimal(n) for n in range(50)] * (ROWS // 50), "dictionary", id="quantity"),
+        pytest.param(
+            DecimalType(12, 2), [Decimal(n) / 100 for n in GENERATOR.integers(-(10**7), 10**7, ROWS).tolist()], "delta"
+        ),
+        pytest.param(
+            DecimalType(9, 2), [Decimal(n) / 100 for n in GENERATOR.integers(0, 10**6, ROWS).tolist()], "delta"
+        ),
+        pytest.param(
+            DecimalType(18, 0), [Decimal(n) for n in GENERATOR.integers(-(10**17), 10**17, ROWS).tolist()], "plain"
+        ),
+        pytest.param(DecimalType(19, 0), [Decimal(n) for n in range(ROWS)], "plain", id="a decimal of 19 digits"),
         pytest.param(BooleanType(), [True, False] * (ROWS // 2), "plain", id="boolean"),
         pytest.param(LongType(), [None] * ROWS, "plain", id="nulls"),
         pytest.param(LongType(), [5], "plain", id="one row"),

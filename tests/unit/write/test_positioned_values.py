@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from decimal import Decimal
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ import pytest
 
 from sqlext.errors import CorruptionError, NotFoundError
 from sqlext.spec.arrow_field_id import FIELD_ID_KEY
-from sqlext.spec.types import LongType, NestedField, StringType, UuidType
+from sqlext.spec.types import DecimalType, LongType, NestedField, StringType, UuidType
 from sqlext.storage.file_io import LocalFileIO
 from sqlext.write.arrow_schema import schema_to_arrow
 from sqlext.write.data_writer import DataWriter
@@ -78,6 +79,22 @@ def test_pages_of_any_encoding_and_codec(tmp_path: Path, encoding: dict[str, obj
     n, s = values_at(location, at, fields)
     assert n.to_pylist() == numbers.take(pa.array(at)).to_pylist()
     assert s.to_pylist() == texts.take(pa.array(at)).to_pylist()
+
+
+@pytest.mark.parametrize("precision", [9, 12, 18])
+def test_decimals_as_deltas(tmp_path: Path, precision: int) -> None:
+    type, rows = pa.decimal128(precision, 2), 20_000
+    prices = pa.array([None if n % 7 == 0 else Decimal(n * n % 90_001 - 45_000) / 100 for n in range(rows)], type)
+    location = written(
+        tmp_path / "f.parquet",
+        pa.table({"n": prices}),
+        use_dictionary=False,
+        column_encoding={"n": "DELTA_BINARY_PACKED"},
+        store_decimal_as_integer=True,
+    )
+    at = positions(*range(0, rows, 13))
+    (found,) = values_at(location, at, [NestedField(1, "n", DecimalType(precision, 2))])
+    assert found.cast(type).to_pylist() == prices.take(pa.array(at)).to_pylist()
 
 
 def test_pages_without_the_rows_are_not_unpacked(tmp_path: Path) -> None:

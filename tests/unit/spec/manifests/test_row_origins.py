@@ -60,6 +60,31 @@ def test_deleted_rows_are_found_where_they_have_gone(tmp_path: Path, seed: int) 
     assert list(origins.moved(LocalFileIO().read, deleted)) == [at for at, row in enumerate(rows) if row in gone]
 
 
+@pytest.mark.parametrize("seed", range(60))
+def test_rows_that_were_dead_before_are_not_counted(seed: int) -> None:
+    """Beside the origins of the same rows by position."""
+    rng = random.Random(seed)
+    rows = _rows(rng)
+    paths = {number: f"file:///{number}" for number in range(-5, 5)}
+    ordinals, dead = {}, {}
+    for number, path in paths.items():
+        live = sorted(at for of, at in rows if of == number)
+        first = min(live, default=0)
+        # Rows before the first one are live too, and not in this file.
+        ordinals.update({(number, at): first + place for place, at in enumerate(live)})
+        dead[path] = (BitMap64(range(first, max(live, default=0) + 9)) - BitMap64(live)).serialize()
+    counted = row_origins(_packed([(row[0], ordinals[row]) for row in rows], rng), paths, dead=dead)
+    by_position = row_origins(_packed(rows, rng), paths)
+    some = [(number, rng.choice((0, 2**33)) + rng.randint(0, 59)) for number in paths for _ in range(10)]
+    gone = {row for row in some if row in rows} | set(rng.sample(rows, len(rows) // 3))
+    deleted = {
+        path: BitMap64(at for of, at in gone if of == number) | BitMap64.deserialize(dead[path])
+        for number, path in paths.items()
+    }
+    read = LocalFileIO().read
+    assert counted.moved(read, deleted) == by_position.moved(read, deleted)
+
+
 def test_rows_that_stay_together_take_no_space() -> None:
     runs = OriginRuns()
     for start in range(0, 1_000_000, 1000):
