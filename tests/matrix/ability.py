@@ -3,7 +3,7 @@
 A `.sql` file runs as it is in any SQL front end. Its first comment is the title, the others say:
 
     -- section: the section of docs/sql.md
-    -- expect: the one cell of the last statement
+    -- expect: the one cell of the last statement, or the cells of its one row with blanks between them
     -- expect error: the error condition with which the last statement is refused
     -- refused on 4.0, 4.1 in Thrift: CONDITION: why these Sparks, in these ways to run, cannot do it
 

@@ -15,7 +15,8 @@ _LINE = "attempt: "
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """The cell that the last statement gave, or else the statement that failed, numbered from 0, and its error."""
+    """The cells of the row that the last statement gave, as one text, or else the statement that failed, numbered from
+    0, and its error."""
 
     ability: str
     cell: str | None

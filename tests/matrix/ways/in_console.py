@@ -1,4 +1,5 @@
-"""Abilities in a console of SQL, which prints rows and errors one after the other: a marker tells them apart."""
+"""Abilities in a console of SQL, which prints rows, with tabs between cells, and errors one after the other: a marker
+tells them apart."""
 
 from __future__ import annotations
 
@@ -40,5 +41,4 @@ def _attempt(name: str, parts: list[list[str] | None], error: re.Pattern[str]) -
             return Attempt(name, None, number, "the console ended before it")
         if any(error.match(line) for line in part):
             return Attempt(name, None, number, "\n".join(part))
-    last = parts[-1] or []
-    return Attempt(name, last[0] if len(last) == 1 else "\n".join(last))
+    return Attempt(name, "\n".join(parts[-1] or []).replace("\t", " "))

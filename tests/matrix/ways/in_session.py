@@ -29,7 +29,7 @@ def _sql(spark: SparkSession, ability: Ability) -> Attempt:
     for number, statement in enumerate(ability.statements):
         try:
             rows = spark.sql(statement).collect()
-            cell = str(rows[0][0]) if rows and rows[0] else None
+            cell = " ".join(map(str, rows[0])) if rows and rows[0] else None
         except Exception as failure:
             return Attempt(ability.name, None, number, _text(failure))
     return Attempt(ability.name, cell)

@@ -17,7 +17,7 @@ _ERROR = re.compile(r"Error: ")
 
 def main(warehouse: str, *names: str) -> None:
     with server(THRIFT, Path(warehouse)) as port:
-        going_on = ["--force=true", "--entireLineAsCommand=true"]
+        going_on = ["--force=true", "--entireLineAsCommand=true", "--outputformat=tsv2"]
         client = beeline(port, *statements(chosen(names)), options=going_on, one_output=True)
         printed, _ = client.communicate(timeout=1800)
     tell(attempts(chosen(names), PROMPT.sub("", printed).splitlines(), _ERROR))
