@@ -10,7 +10,7 @@ import com.fasterxml.jackson.module.scala.DefaultScalaModule
 import org.apache.spark.{QueryContext, SparkContext}
 import org.apache.spark.sql.{AnalysisException, DataFrame, SparkSession}
 import org.apache.spark.sql.catalyst.trees.Origin
-import org.apache.spark.sql.sqlext.{PythonProcess, SparkInternals}
+import org.apache.spark.sql.sqlext.{ErrorTemplates, PythonProcess, SparkInternals}
 import py4j.Py4JException
 
 import scala.jdk.CollectionConverters._
@@ -132,8 +132,8 @@ object Bridge {
   def decode(answer: String): JsonNode = {
     val node = json.readTree(answer)
     val error = node.get("error")
-    if (error != null) throw new SqlextException(error.get("condition").asText, error.get("sqlstate").asText,
-      error.get("message").asText, error.get("parameters").properties.asScala.map(e => e.getKey -> e.getValue.asText).toMap)
+    if (error != null) throw SqlextException.of(error.get("condition").asText, error.get("sqlstate").asText,
+      error.get("template").asText, error.get("message").asText, error.get("parameters").properties.asScala.map(e => e.getKey -> e.getValue.asText).toMap)
     node
   }
 }
@@ -149,17 +149,26 @@ class SqlextException(condition: String, state: String, text: String, parameters
 }
 
 object SqlextException {
-  /** An error that Python is not there to make. */
-  def ofShim(condition: String, state: String, text: String, parameters: Map[String, String] = Map.empty,
-      cause: Option[Throwable] = None): SqlextException =
+  def of(condition: String, state: String, template: String, text: String, parameters: Map[String, String]): SqlextException = {
+    ErrorTemplates.add(condition, state, template)
+    new SqlextException(condition, state, text, parameters)
+  }
+
+  /** An error that Python is not there to make; `template` has its parameters in angle brackets. */
+  def ofShim(condition: String, state: String, template: String, parameters: Map[String, String],
+      cause: Option[Throwable] = None): SqlextException = {
+    val text = parameters.foldLeft(template) { case (told, (name, value)) => told.replace(s"<$name>", value) }
+    ErrorTemplates.add(condition, state, template)
     new SqlextException(condition, state, s"[$condition] $text SQLSTATE: $state", parameters, cause)
+  }
 
   def processEnded(how: String, cause: Throwable): SqlextException =
-    ofShim("PYTHON_ENDED", "58000", s"The Python side of sqlext ended ($how) while it ran the statement. If " +
+    ofShim("PYTHON_ENDED", "58000", "The Python side of sqlext ended (<how>) while it ran the statement. If " +
       "it changes tables, look in their snapshots whether it has committed. The next statement starts Python anew; a " +
-      "transaction that was open is lost, and none of it is committed.", cause = Some(cause))
+      "transaction that was open is lost, and none of it is committed.", Map("how" -> how), Some(cause))
 
   /** What Python says of a missing file too: Spark's own text advises REFRESH TABLE, which brings no file back. */
   def fileNotFound(path: String): SqlextException = ofShim("FILE_NOT_FOUND", "58030",
-    s"The file $path (data file) does not exist. Restore it, or read an earlier snapshot of the table.", Map("path" -> path, "kind" -> "data file"))
+    "The file <path> (<kind>) does not exist. Restore it, or read an earlier snapshot of the table.",
+    Map("path" -> path, "kind" -> "data file"))
 }

@@ -121,6 +121,6 @@ object PythonProcess {
   }
 
   private def notStarted(python: String, reason: String): SqlextException = SqlextException.ofShim("PYTHON_NOT_STARTED", "58000",
-    s"The Python side of sqlext did not start with $python: $reason. Set $setting to a Python that has " +
-      "sqlext's wheel.")
+    s"The Python side of sqlext did not start with <python>: <reason>. Set $setting to a Python that has " +
+      "sqlext's wheel.", Map("python" -> python, "reason" -> reason))
 }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from io import BytesIO
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -19,6 +20,15 @@ _FEWEST_BARS = 5
 _INK = "#333333"
 # Inches around and between the parts of a picture.
 _PAD = 0.1
+
+
+class _Picture(Figure):
+    """A figure that a notebook shows without `%matplotlib inline`, which the figures of pyplot need."""
+
+    def _repr_png_(self) -> bytes:
+        png = BytesIO()
+        self.savefig(png, format="png")
+        return png.getvalue()
 
 
 def history_picture(name: str, commits: Sequence[Commit]) -> Figure:
@@ -123,7 +133,7 @@ def changes_picture(name: str, steps: Sequence[Mapping[str, int]], labels: Seque
 
 def _figure(width: float, height: float) -> Figure:
     engine = ConstrainedLayoutEngine(w_pad=_PAD, h_pad=_PAD)
-    return Figure(figsize=(width, height), layout=engine, facecolor="white")
+    return _Picture(figsize=(width, height), layout=engine, facecolor="white")
 
 
 def _counts(axes: Axes) -> None:

@@ -6,12 +6,15 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Callable, Mapping
+from string import Formatter
 from typing import Any
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 
+from sqlext.error_conditions import CONDITIONS
+from sqlext.error_conditions.spark_parameters import with_spark_parameters
 from sqlext.errors import SqlextError, UnsupportedError
 from sqlext.spark.bridge import interrupts
 from sqlext.spark.catalog.session_catalogs import Catalogs
@@ -126,7 +129,14 @@ def error_json(failure: SqlextError) -> str:
                 "condition": failure.condition,
                 "sqlstate": failure.sqlstate,
                 "message": str(failure),
-                "parameters": failure.parameters,
+                "template": _spark_template(failure.condition),
+                "parameters": with_spark_parameters(failure.condition, failure.parameters),
             }
         }
     )
+
+
+def _spark_template(condition: str) -> str:
+    """The message with its parameters as Spark writes them: in angle brackets."""
+    parts = Formatter().parse(CONDITIONS[condition].template)
+    return "".join(text + ("" if name is None else f"<{name}>") for text, name, _, _ in parts)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import pytest
+from IPython.core.formatters import DisplayFormatter
 from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 
@@ -38,6 +39,12 @@ def test_history_is_of_main_oldest_first() -> None:
     assert came == [120_000, 40_000, 0, 129_000, 15_000, 0]
     assert went == [0, 0, -31_000, -129_000, 0, 0]
     assert texts(figure).startswith("lake.shop.orders: rows in and out")
+
+
+def test_a_notebook_shows_a_picture_by_itself() -> None:
+    """As a cell's result, in a kernel where nothing was said of matplotlib."""
+    shown, _ = DisplayFormatter().format(files_picture(T.name, T.contents))
+    assert shown["image/png"].startswith(b"\x89PNG")
 
 
 def test_files_are_counted_by_class() -> None:
