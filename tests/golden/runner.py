@@ -26,7 +26,7 @@ from sessions import compiled
 from sqlext.spark.shim.shim_jar import installed_spark
 from sqlext.spark.shim.supported_spark import MINORS
 
-_PRINT_PLANS = ("explain", "pushdown")
+_PRINT_PLANS = ("explain", "explain_files", "pushdown")
 """Areas with plans in their results, which mark what Spark compiles."""
 INPUTS = Path(__file__).parent / "inputs"
 RESULTS = Path(__file__).parent / "results"
@@ -47,6 +47,8 @@ SIZE_NAMES = re.compile(r"(^|[-_])(size|sizes|length|size_in_bytes)$|files-size$
 PLAN_IDS = re.compile(r"(?<=[\w)*])#\d+L?|, \[plan_id=\d+\]")
 # of what the driver tries to take: it follows from the sizes of files
 TRIED_ROWS = re.compile(r"(?<=s at most )[\d,]+(?= rows)")
+# of the files in a plan
+FILE_SIZES = re.compile(r"(?<=\()[\d,]+(?= bytes)")
 # Spark tells where it looked from 4.2 on
 SEARCH_PATH = re.compile(r" Search path: \[[^\]]*\]\.")
 VERSION_NAMES = frozenset({"engine-version", "sqlext-version", "iceberg-version", "spark.app.id"})
@@ -211,7 +213,7 @@ class RunNames:
         if name == "timestamp" and isinstance(value, int):
             return "<time>"
         if name == "plan":
-            return self.text(TRIED_ROWS.sub("<count>", PLAN_IDS.sub("", str(value))))
+            return self.text(FILE_SIZES.sub("<size>", TRIED_ROWS.sub("<count>", PLAN_IDS.sub("", str(value)))))
         if name in VERSION_NAMES:
             return "<version>"
         if isinstance(value, dict) and "__map__" in value:

@@ -32,10 +32,11 @@ _WAYS: Mapping[Way, CarryOut] = {
 
 @dataclass(frozen=True, slots=True)
 class PlannedChange:
-    """A change that one lowered SELECT computes, and its plan."""
+    """A change that one lowered SELECT computes, and its plan. `expected_rows` are those of the planner's facts."""
 
     plan: ChangePlan
     change: RowChange
+    expected_rows: int | None = None
 
     def carry_out(self, environment: Environment, spark: SparkSession, target: Target) -> Counts:
         """Writes and commits the change; with `one_copy` if the table has several rows of a source key.
@@ -53,4 +54,5 @@ class PlannedChange:
         plan = self.plan
         if plan.way is Way.AUTO:
             plan = expected(environment, spark, target, self.change).of(plan)
-        return Explanation(tuple(plan.lines()), change_query(spark, self.change))
+        rows = change_query(spark, self.change)
+        return Explanation(target, plan, rows, self.change, self.expected_rows)

@@ -35,7 +35,7 @@ def planned_delete(environment: Environment, spark: SparkSession, statement: Del
     facts = replace(facts_of(target, DELETE_MODE), only_deletes=True, deletes_all=statement.where is None)
     if row_filter is not None:
         facts = _with_covered(environment, target, row_filter, facts)
-    return target, PlannedChange(plan_change(facts, environment.planning), change)
+    return target, PlannedChange(plan_change(facts, environment.planning), change, facts.expected_rows)
 
 
 def _with_covered(environment: Environment, target: Target, row_filter: Predicate, facts: ChangeFacts) -> ChangeFacts:

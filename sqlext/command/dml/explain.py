@@ -1,5 +1,5 @@
-"""EXPLAIN of INSERT, UPSERT, DELETE, UPDATE and MERGE: the plan of the change, its reason, and Spark's plan of the
-query."""
+"""EXPLAIN of INSERT, UPSERT, DELETE, UPDATE and MERGE: the plan of the change with its reason, the files that it would
+read and write, what its commit may conflict with, and Spark's plan of the query."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from pyspark.sql import SparkSession
 
 from sqlext.command.change.explanation import Explanation
 from sqlext.command.change.row_deletion import planned_delete
+from sqlext.command.dml.explained_commit import commit_lines
+from sqlext.command.dml.explained_files import file_lines
 from sqlext.command.dml.insert import explain_insert
 from sqlext.command.dml.merge import planned_merge
 from sqlext.command.dml.update import planned_update
@@ -17,11 +19,16 @@ from sqlext.sql.statements.statement import Delete, Explain, Insert, Update
 
 
 def explain(environment: Environment, spark: SparkSession, statement: Explain) -> Outcome:
-    """Runs the statement; one row with the text. Nothing is written."""
-    told = _explanation(environment, spark, statement)
-    plan = explained_plan(told.rows, statement.mode)
-    lines = "\n".join(told.lines)
-    return Outcome([[f"== Strategy ==\n{lines}\n\n{plan}"]])
+    """Runs the statement; one row with the text. Nothing is written, and of the tables only metadata is read, but for
+    the sample by which the mode `auto` is predicted."""
+    explained = _explanation(environment, spark, statement)
+    sections = (
+        ("Strategy", explained.plan.lines()),
+        ("Files", file_lines(environment, explained)),
+        ("Commit", commit_lines(environment, spark, explained)),
+    )
+    text = "".join("\n".join([f"== {title} ==", *lines, "", ""]) for title, lines in sections)
+    return Outcome([[text + explained_plan(explained.rows, statement.mode)]])
 
 
 def _explanation(environment: Environment, spark: SparkSession, statement: Explain) -> Explanation:

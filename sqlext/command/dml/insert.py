@@ -9,6 +9,7 @@ from typing import Protocol
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 
+from sqlext.command.change.change_facts import source_size
 from sqlext.command.change.enforced_key import is_enforced
 from sqlext.command.change.explanation import Explanation
 from sqlext.command.change.row_level import Target, load_target
@@ -96,7 +97,7 @@ class _Literals:
         return Counts(inserted=append_literals(environment, spark, self.target, self.rows))
 
     def explained(self, environment: Environment, spark: SparkSession) -> Explanation:
-        return Explanation(tuple(self.plan.lines()), self.source().rows)
+        return Explanation(self.target, self.plan, self.source().rows, expected_rows=self.rows.num_rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,7 +143,10 @@ class _Rows:
         return Counts(inserted=write_rows_to(environment, self.source.target, rows, self.mode, self.plan.writer))
 
     def explained(self, environment: Environment, spark: SparkSession) -> Explanation:
-        return Explanation(tuple(self.plan.lines()), self.source.rows)
+        target, rows, replaced = self.source.target, self.source.rows, self.mode.replaced
+        expected = source_size(environment, rows).rows
+        replaced_rows = None if replaced is None else replaced.row_filter
+        return Explanation(target, self.plan, rows, expected_rows=expected, replaced=replaced_rows)
 
 
 def insert(environment: Environment, spark: SparkSession, statement: Insert) -> Outcome:

@@ -57,7 +57,7 @@ class _GivenRows:
         return upsert_given(environment, target, self.rows, distinct_keys=True)
 
     def explained(self, environment: Environment, spark: SparkSession, target: Target) -> Explanation:
-        return Explanation(tuple(self.plan.lines()), lowered_query(spark, self.lowered))
+        return Explanation(target, self.plan, lowered_query(spark, self.lowered), expected_rows=self.rows.num_rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +146,9 @@ def _planned_upsert(
         log_lowered(lowered)
         return plain_batch(target, rows())
 
-    facts = key_facts_of(environment, target, size_when_asked(environment, lambda: source))
-    return KeyedChange(plan_change(facts, environment.planning), batch, change, rows)
+    size = size_when_asked(environment, lambda: source)
+    facts = key_facts_of(environment, target, size)
+    return KeyedChange(plan_change(facts, environment.planning), batch, change, rows, size)
 
 
 def _planned_join(
@@ -176,7 +177,7 @@ def _planned_join(
         keeps_columns=bool(kept),
         only_inserts=only_inserts,
     )
-    return PlannedChange(plan_change(facts, environment.planning), change)
+    return PlannedChange(plan_change(facts, environment.planning), change, facts.expected_rows)
 
 
 def _clauses_need_source(statement: Merge) -> bool:

@@ -90,4 +90,4 @@ def _planned(
         )
         change = RowChange(lowered, isolation, distinct_keys=True, keeps_keys=True, scope=OWN_KEYS)
         facts = replace(facts_of(target, MERGE_MODE), expected_rows=source_size(environment, rows).rows)
-        yield PlannedChange(plan_change(facts, environment.planning), change)
+        yield PlannedChange(plan_change(facts, environment.planning), change, facts.expected_rows)

@@ -53,4 +53,4 @@ def planned_update(environment: Environment, spark: SparkSession, statement: Upd
         query=query,
     )
     facts = replace(facts_of(target, UPDATE_MODE), expected_rows=guessed, keeps_columns=bool(change.kept_columns))
-    return target, PlannedChange(plan_change(facts, environment.planning), change)
+    return target, PlannedChange(plan_change(facts, environment.planning), change, facts.expected_rows)

@@ -15,6 +15,7 @@ from sqlext.command.change.row_level import Target
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
 from sqlext.command.plan.change_plan import Alternative, ChangePlan, Way
+from sqlext.command.plan.facts import SourceSize
 from sqlext.command.upsert.change_batch import ChangeBatch
 from sqlext.command.upsert.equality import upsert_by_equality
 from sqlext.command.upsert.look_up import Otherwise, upsert_by_lookup
@@ -23,12 +24,13 @@ from sqlext.command.upsert.look_up import Otherwise, upsert_by_lookup
 @dataclass(frozen=True, slots=True)
 class KeyedChange:
     """`batch` has the source rows, for ways that find rows by key, and `source` the query that EXPLAIN shows for these.
-    `joined` is the change as one SELECT of a join with the target, for the other ways."""
+    `joined` is the change as one SELECT of a join with the target, for the other ways. `size` is the source's."""
 
     plan: ChangePlan
     batch: Callable[[], ChangeBatch]
     joined: RowChange | None
     source: Callable[[], DataFrame]
+    size: Callable[[], SourceSize]
 
     def carry_out(self, environment: Environment, spark: SparkSession, target: Target) -> Counts:
         """Writes and commits the change.
@@ -58,9 +60,10 @@ class KeyedChange:
         if plan.rewrites is not None and self.joined is not None:
             found = expected(environment, spark, target, self.joined)
             if found.rewrites:
-                return Explanation(tuple(found.of(plan.rewrites.plan).lines()), change_query(spark, self.joined))
+                query = change_query(spark, self.joined)
+                return Explanation(target, found.of(plan.rewrites.plan), query, self.joined, self.size().rows)
             rewrites = plan.rewrites if found.rewrites is None else None
             plan = replace(plan, reason=f"{plan.reason}; {found.reason}", rewrites=rewrites)
         if plan.way in (Way.EQUALITY, Way.LOOK_UP) or self.joined is None:
-            return Explanation(tuple(plan.lines()), self.source())
-        return PlannedChange(plan, self.joined).explained(environment, spark, target)
+            return Explanation(target, plan, self.source(), expected_rows=self.size().rows)
+        return PlannedChange(plan, self.joined, self.size().rows).explained(environment, spark, target)

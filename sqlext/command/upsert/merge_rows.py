@@ -114,7 +114,7 @@ def _planned(
         )
         change = RowChange(lowered, isolation, keeps_keys=True, scope=OWN_KEYS)
         facts = replace(facts_of(target, MERGE_MODE), expected_rows=source_size(environment, rows).rows)
-        yield PlannedChange(plan_change(facts, environment.planning), change)
+        yield PlannedChange(plan_change(facts, environment.planning), change, facts.expected_rows)
 
 
 def _tagged(target: Target, engine: MergeEngine, rows: DataFrame, *, in_order: bool) -> DataFrame:

@@ -131,11 +131,13 @@ def _planned(
 ) -> Iterator[KeyedChange]:
     """The change with its plan. The SELECT of its join can be run inside the block."""
     plan = plan_change(facts, environment.planning)
+    assert facts.key is not None
+    size = facts.key.size
     if plan.way is Way.EQUALITY:
-        yield KeyedChange(plan, lambda: batch, None, lambda: batch.rows)
+        yield KeyedChange(plan, lambda: batch, None, lambda: batch.rows, size)
         return
     with named_rows(batch.rows, environment.rng) as relation:
-        yield KeyedChange(plan, lambda: batch, _joined(target, batch, relation, isolation), lambda: batch.rows)
+        yield KeyedChange(plan, lambda: batch, _joined(target, batch, relation, isolation), lambda: batch.rows, size)
 
 
 def _joined(target: Target, batch: ChangeBatch, relation: str, isolation: str) -> RowChange:

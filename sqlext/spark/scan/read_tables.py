@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import zip_longest
 from typing import Any
@@ -32,6 +32,17 @@ def read_predicates(query: DataFrame, version: TableVersion) -> Sequence[Predica
     return [*scans[None], *(disjunction(one for one in pair if one is not None) for pair in halves)]
 
 
+def scanned_tables(query: DataFrame) -> Mapping[TableHandle, Sequence[list[Any]]]:
+    """The tables that the query reads, in the order of its plan, each with the filters of its scans (`predicate_of`).
+
+    A subquery counts, and what a cache holds.
+    """
+    found: dict[TableHandle, list[list[Any]]] = {}
+    for handle, filters, _ in _all_scans(query):
+        found.setdefault(handle, []).append(filters)
+    return found
+
+
 def reads_other_versions(query: DataFrame, version: TableVersion) -> bool:
     """Whether the query reads the table at another version or branch."""
     return any(_at_head(handle) != _at_head(version.handle) for handle, _, _ in _scans(query, version))
@@ -40,10 +51,13 @@ def reads_other_versions(query: DataFrame, version: TableVersion) -> bool:
 def _scans(query: DataFrame, version: TableVersion) -> list[tuple[TableHandle, list[Any], bool | None]]:
     """For each scan of the table its handle, its filters, and whether its files have equality deletes (None: all
     files)."""
+    return [scan for scan in _all_scans(query) if scan[0].table_uuid == version.handle.table_uuid]
+
+
+def _all_scans(query: DataFrame) -> list[tuple[TableHandle, list[Any], bool | None]]:
     optimized = java_rows(query).queryExecution().optimizedPlan()
     found = json.loads(shim_object(query.sparkSession, "ReadTables").of(optimized))
-    scans = [(TableHandle.decode(text), filters, touched_by_key) for text, filters, touched_by_key in found]
-    return [scan for scan in scans if scan[0].table_uuid == version.handle.table_uuid]
+    return [(TableHandle.decode(text), filters, touched_by_key) for text, filters, touched_by_key in found]
 
 
 def _at_head(handle: TableHandle) -> TableHandle:

@@ -81,6 +81,12 @@ class OpenTransactions:
         found = self._open.get(session)
         return [] if found is None else found[1].changed_tables()
 
+    def changing(self, table: tuple[str, ...], *, besides: str) -> int:
+        """How many open transactions of other sessions than `besides` have changed the table, named by its parts."""
+        with self._lock:
+            others = [found[1] for session, found in self._open.items() if session != besides]
+        return sum(table in other.changed_tables() for other in others)
+
     def begin(self, session: str, *, serializable: bool = False) -> None:
         """Raises AnalysisError TRANSACTION_IN_PROGRESS."""
         with self._lock:
