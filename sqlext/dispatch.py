@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
@@ -24,6 +25,7 @@ from sqlext.command.ddl.undrop import undrop
 from sqlext.command.dml.data_frame_write import write_data_frame
 from sqlext.command.dml.delete import delete
 from sqlext.command.dml.explain import explain
+from sqlext.command.dml.explain_commit import EXPLAIN_COMMIT_COLUMNS, explain_commit
 from sqlext.command.dml.insert import insert
 from sqlext.command.dml.merge import merge
 from sqlext.command.dml.preview import PREVIEW_SUMMARY_COLUMNS, preview, preview_columns, preview_summary
@@ -40,7 +42,7 @@ from sqlext.command.view.alter_view import alter_view_properties, drop_view, ren
 from sqlext.command.view.create_view import alter_view_query, create_view
 from sqlext.command.view.show_views import SHOW_VIEWS_COLUMNS, show_views
 from sqlext.command.view.temporary_view import require_no_temporary_view
-from sqlext.errors import SqlextError
+from sqlext.errors import CommitConflict, SqlextError, ValidationConflict
 from sqlext.procedure.call import call
 from sqlext.procedure.described_procedures import (
     DESCRIBE_PROCEDURE_COLUMNS,
@@ -51,6 +53,7 @@ from sqlext.procedure.described_procedures import (
 from sqlext.procedure.registry import find_procedure
 from sqlext.spark.catalog.table_handle import TableHandle
 from sqlext.spark.query.cached_tables import drop_caches, renew_caches
+from sqlext.spark.session.refused_commits import RefusedCommit, statement_text
 from sqlext.spark.session.session_settings import session_id
 from sqlext.sql.parser import may_be_ours, parse
 from sqlext.sql.statements.maintenance_statement import AnalyzeTable, MaintenanceStatement, Optimize, Vacuum
@@ -82,6 +85,7 @@ from sqlext.sql.statements.statement import (
     Restore,
     ShowCreateTable,
     Statement,
+    TableName,
     Truncate,
     Undrop,
     Update,
@@ -90,6 +94,7 @@ from sqlext.sql.statements.table_resolution import SPARK_CATALOG
 from sqlext.sql.statements.transaction_statement import (
     BeginTransaction,
     CommitTransaction,
+    ExplainCommit,
     ReleaseSavepoint,
     RollBackTransaction,
     SetSavepoint,
@@ -135,6 +140,7 @@ _COMMANDS: Mapping[type, Any] = {
     DescribeFunction: describe_function,
     DescribeProcedure: describe_procedure,
     DropView: drop_view,
+    ExplainCommit: explain_commit,
     Insert: insert,
     Merge: merge,
     Optimize: optimize,
@@ -251,8 +257,10 @@ class Dispatch:
         if isinstance(parsed, Preview):
             return self._preview(spark, parsed, arguments)
         changed = self._environment.transactions.changed_tables(session_id(spark))
+        tables = changed if isinstance(parsed, CommitTransaction) else _changed_tables(parsed)
         try:
-            outcome = self._outcome(spark, parsed, arguments)
+            with self._refusals(spark, arguments["text"], tables):
+                outcome = self._outcome(spark, parsed, arguments)
         finally:
             if isinstance(parsed, CommitTransaction | RollBackTransaction):
                 for table in changed:
@@ -266,7 +274,8 @@ class Dispatch:
     ) -> Mapping[str, Any]:
         """Runs a MERGE, UPDATE or DELETE that the shim describes as a plan; the answer has its counts."""
         statement = planned_statement(arguments, written_table(TableHandle.decode(arguments["table"])))
-        outcome = self._outcome(spark, statement, arguments)
+        with self._refusals(spark, type(statement).__name__.upper(), _changed_tables(statement)):
+            outcome = self._outcome(spark, statement, arguments)
         self._renew_caches(spark, statement.table.parts)
         return {"rows": [list(row) for row in outcome.rows]}
 
@@ -275,7 +284,8 @@ class Dispatch:
         assert rows is not None
         environment = self._as_batch(self._within(spark, arguments), spark, arguments, arguments["options"])
         table = (arguments["catalog"], *arguments["namespace"], arguments["name"])
-        unless_created_before(environment, table, lambda: create_of_data_frame(environment, spark, arguments, rows))
+        with self._refusals(spark, "CREATE TABLE with the rows of a DataFrame", [table]):
+            unless_created_before(environment, table, lambda: create_of_data_frame(environment, spark, arguments, rows))
         self._renew_caches(spark, table)
         return {}
 
@@ -284,11 +294,31 @@ class Dispatch:
         assert rows is not None
         environment = self._as_batch(self._within(spark, arguments), spark, arguments, arguments["options"])
         table = written_table(TableHandle.decode(arguments["table"])).parts
-        counts = unless_ran_before(
-            environment, table, lambda now: write_data_frame(now, spark, arguments, rows), Counts()
-        )
+        with self._refusals(spark, f"write of a DataFrame ({arguments['mode']})", [table]):
+            counts = unless_ran_before(
+                environment, table, lambda now: write_data_frame(now, spark, arguments, rows), Counts()
+            )
         self._renew_caches(spark, table)
         return {"rows": [counts.row()]}
+
+    @contextmanager
+    def _refusals(self, spark: SparkSession, text: str, tables: Sequence[tuple[str, ...]]) -> Iterator[None]:
+        """Keeps what refuses the commit of the block, for EXPLAIN COMMIT."""
+        try:
+            yield
+        except (ValidationConflict, CommitConflict) as conflict:
+            contender = conflict.contender if isinstance(conflict, ValidationConflict) else None
+            refused = RefusedCommit(
+                statement_text(text),
+                conflict.parameters.get("name", ""),
+                tables,
+                self._environment.clock(),
+                conflict.condition,
+                conflict.message,
+                contender,
+            )
+            self._environment.refused.keep(session_id(spark), refused)
+            raise
 
     def _renew_caches(self, spark: SparkSession, table: Sequence[str]) -> None:
         """Renews Spark's caches of the table; drops them while a transaction is open, as all sessions share them."""
@@ -357,6 +387,12 @@ class Dispatch:
         return unless_ran_before(environment, table, run, skipped)
 
 
+def _changed_tables(statement: AnyStatement | None) -> Sequence[tuple[str, ...]]:
+    """The table that the statement changes, as parts of its name; none for a statement that has none."""
+    table = getattr(statement, "name" if isinstance(statement, _NAMED) else "table", None)
+    return [table.parts] if isinstance(table, TableName) else []
+
+
 def _require_table(spark: SparkSession, statement: AnyStatement | None) -> None:
     """Raises for a statement that changes the rows of a temporary view."""
     if isinstance(statement, Delete | Insert | Merge | Truncate | Update):
@@ -397,6 +433,8 @@ def _catalog(statement: AnyStatement) -> str | None:
 
 
 def _answer_schema(statement: AnyStatement) -> Mapping[str, Any]:
+    if isinstance(statement, ExplainCommit):
+        return struct(EXPLAIN_COMMIT_COLUMNS)
     if isinstance(statement, TransactionStatement):
         return struct([])
     if isinstance(statement, ShowCreateTable):

@@ -18,9 +18,29 @@ Users match on `condition`, a key of `error_conditions.CONDITIONS`, programs on 
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
 from sqlext.error_conditions import CONDITIONS
+
+
+@dataclass(frozen=True, slots=True)
+class Contender:
+    """The commit of another writer that refused one: its snapshot, and what of it was in the way.
+
+    `planned_on` is the id of the snapshot that the refused change was planned on, None if the branch had none.
+    `committed_ms` is in milliseconds since 1970. `author` has the entries of the snapshot's summary that tell who
+    committed it. `files` are paths of data and delete files that were in the way, and `keys` keys of rows as JSON;
+    both have the first ones if they are many, and are empty if unknown.
+    """
+
+    planned_on: int | None
+    snapshot_id: int
+    operation: str | None
+    committed_ms: int
+    author: tuple[tuple[str, str], ...] = ()
+    files: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
 
 
 class SqlextError(Exception):
@@ -88,8 +108,23 @@ class CommitConflict(SqlextError):
     """The compare-and-swap was lost to another writer; the commit loop retries it."""
 
 
+V = TypeVar("V", bound="ValidationConflict")
+
+
 class ValidationConflict(SqlextError):
-    """Another commit changed what the statement read; a retry must run the statement from its start."""
+    """Another commit changed what the statement read; a retry must run the statement from its start.
+
+    `contender` is that commit; None if it is not known.
+    """
+
+    def __init__(self, condition: str, *, contender: Contender | None = None, **parameters: Any) -> None:
+        super().__init__(condition, **parameters)
+        self.contender = contender
+
+    def as_kind(self, kind: type[V]) -> V:
+        """A copy of the conflict that is an error of `kind`."""
+        parameters: dict[str, Any] = dict(self.parameters)
+        return kind(self.condition, contender=self.contender, **parameters)
 
 
 class StaleRead(ValidationConflict):

@@ -16,6 +16,7 @@ from sqlext.errors import (
     AnalysisError,
     CommitConflict,
     CommitStateUnknown,
+    Contender,
     SqlextError,
     UnsupportedError,
     ValidationConflict,
@@ -75,9 +76,10 @@ class OpenTransaction:
         except CommitStateUnknown:
             raise
         except CommitConflict as lost:
+            name, reason = lost.parameters["name"], lost.parameters["reason"]
+            contender = self._contender()
             self.roll_back()
-            conflict = {name: lost.parameters[name] for name in ("name", "reason")}
-            raise ValidationConflict("TRANSACTION_CONFLICT", **conflict) from lost
+            raise ValidationConflict("TRANSACTION_CONFLICT", name=name, reason=reason, contender=contender) from lost
         except SqlextError:
             self.roll_back()
             raise
@@ -114,6 +116,14 @@ class OpenTransaction:
     def _go_back(self, state: _State) -> None:
         for name, catalog in self._catalogs.items():
             catalog.go_back(state.get(name, PendingTables()))
+
+    def _contender(self) -> Contender | None:
+        """What came before the commit of the changes; None if no table has a snapshot more, or it cannot be told."""
+        found = (catalog.contender(serializable=self._serializable) for catalog in self._catalogs.values())
+        try:
+            return next((one for one in found if one is not None), None)
+        except (SqlextError, OSError):
+            return None
 
     def _savepoint(self, name: str) -> int:
         for number in reversed(range(len(self._savepoints))):

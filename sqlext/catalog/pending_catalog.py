@@ -16,7 +16,15 @@ from sqlext.catalog.identifier import Namespace, TableIdentifier
 from sqlext.catalog.point_in_time import PointInTime
 from sqlext.catalog.sent_changes import settled
 from sqlext.catalog.view_catalog import LoadedView, ViewCatalog
-from sqlext.errors import AlreadyExistsError, CommitConflict, CommitStateUnknown, SqlextError, UnsupportedError
+from sqlext.errors import (
+    AlreadyExistsError,
+    CommitConflict,
+    CommitStateUnknown,
+    Contender,
+    SqlextError,
+    UnsupportedError,
+)
+from sqlext.spec.metadata.contender import contender_of
 from sqlext.spec.metadata.metadata_update import with_commit_time
 from sqlext.spec.metadata.table_metadata import TableMetadata, encode_table_metadata
 from sqlext.spec.metadata.view_metadata import ViewMetadata
@@ -136,6 +144,18 @@ class PendingCatalog:
                     raise self._lost(changes, answer) from answer
         for identifier in list(self._placeholders):
             self._drop_placeholder(identifier)
+
+    def contender(self, *, serializable: bool) -> Contender | None:
+        """The first snapshot that another commit has added to a changed table, with `serializable` also to one that
+        was only read. Raises as `Catalog.load_table`."""
+        read = self._tables.only_read() if serializable else []
+        changed = [table.base for _, table in self._tables.changed() if table.base is not None]
+        for base in (*changed, *read):
+            current = self._catalog.load_table(base.identifier)
+            for snapshot in current.metadata.snapshots_not_in(base.metadata):
+                head = base.metadata.current_snapshot()
+                return contender_of(snapshot, None if head is None else head.snapshot_id)
+        return None
 
     def _changes(self) -> list[TableCommit]:
         return [

@@ -20,6 +20,7 @@ from sqlext.properties import COMMIT_RETRY_TOTAL_TIMEOUT_MS
 from sqlext.spark.bridge.scan_bridge import ScanBridge
 from sqlext.spark.catalog.session_catalogs import Catalogs, TableVersion, handle_of
 from sqlext.spark.session.open_transactions import OpenTransactions
+from sqlext.spark.session.refused_commits import RefusedCommits
 from sqlext.spec.metadata.idempotent_batch import BatchRun
 
 
@@ -51,7 +52,7 @@ class Environment:
     """Injected into every command by the session. `overtaken` is None except in a rerun.
 
     `planning` has the session's settings for plans, as of the start of the statement, and the options of its write.
-    `batch` is None for a statement that is no idempotent batch.
+    `batch` is None for a statement that is no idempotent batch. `refused` has the last refused commit of each session.
     """
 
     catalogs: Catalogs
@@ -66,6 +67,7 @@ class Environment:
     overtaken: Rerun | None = None
     planning: Planning = field(default_factory=Planning)
     batch: StatementBatch | None = None
+    refused: RefusedCommits = field(default_factory=RefusedCommits)
 
     def within(self, session: str) -> Environment:
         """The environment of a statement of `session`: with the catalogs of its transaction, if one is open."""

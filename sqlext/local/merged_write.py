@@ -59,7 +59,7 @@ def merge_by_key(environment: Environment, target: Target, engine: MergeEngine, 
         # The result is right in any order of two such changes.
         if conflict.condition != "WRITE_CONFLICT" or not may_rerun(environment, target):
             raise
-        raise StaleRead(conflict.condition, **conflict.parameters) from conflict
+        raise conflict.as_kind(StaleRead) from conflict
     return counts
 
 

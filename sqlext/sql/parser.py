@@ -71,6 +71,7 @@ _EXPLAIN = re.compile(
     rf"(?=(?:INSERT|UPSERT|DELETE|UPDATE|MERGE|WITH){_GAP})",
     re.IGNORECASE,
 )
+_EXPLAIN_COMMIT = re.compile(rf"{_GAP}*EXPLAIN{_GAP}+COMMIT\b", re.IGNORECASE)
 _EXPLAIN_MODES = {
     "LOGICAL": "extended",
     "FORMATTED": "formatted",
@@ -90,7 +91,7 @@ def may_be_ours(text: str) -> bool:
     head = _HEAD.match(text)
     if head is None or head[1].upper() in _HEADS | TRANSACTION_HEADS:
         return True
-    return _EXPLAIN.match(text) is not None or _PREVIEW.match(text) is not None
+    return any(one.match(text) is not None for one in (_EXPLAIN, _EXPLAIN_COMMIT, _PREVIEW))
 
 
 def parse(
@@ -148,7 +149,7 @@ def parse(
         mode = _EXPLAIN_MODES.get((explained["mode"] or "").upper(), "simple")
         return None if changes is None else Explain(changes, mode)
     head = _HEAD.match(text)
-    if head is not None and head[1].upper() in TRANSACTION_HEADS:
+    if (head is not None and head[1].upper() in TRANSACTION_HEADS) or _EXPLAIN_COMMIT.match(text) is not None:
         return parse_transaction(TokenCursor(text))
     if not may_be_ours(text):
         return None

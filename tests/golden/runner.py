@@ -49,6 +49,8 @@ PLAN_IDS = re.compile(r"(?<=[\w)*])#\d+L?|, \[plan_id=\d+\]")
 TRIED_ROWS = re.compile(r"(?<=s at most )[\d,]+(?= rows)")
 # of the files in a plan
 FILE_SIZES = re.compile(r"(?<=\()[\d,]+(?= bytes)")
+# of a snapshot's author
+ENGINE_VERSION = re.compile(r"(?<=^engine-version = )\S+")
 # Spark tells where it looked from 4.2 on
 SEARCH_PATH = re.compile(r" Search path: \[[^\]]*\]\.")
 VERSION_NAMES = frozenset({"engine-version", "sqlext-version", "iceberg-version", "spark.app.id"})
@@ -228,6 +230,7 @@ class RunNames:
 
     def text(self, text: str) -> str:
         text = text.replace(f"file://{self.warehouse}", "<warehouse>").replace(str(self.warehouse), "<warehouse>")
+        text = ENGINE_VERSION.sub("<version>", text)
         text = TASK.sub("<task>", SEARCH_PATH.sub("", CLOCK.sub("<time>", UUID.sub("<uuid>", text))))
         for snapshot_id, name in self.snapshot_ids.items():
             text = text.replace(snapshot_id, name)

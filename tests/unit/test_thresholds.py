@@ -12,7 +12,7 @@ COMMANDS = Path(__file__).resolve().parents[2] / "sqlext" / "command"
 NO_THRESHOLDS = {
     # what a message shows
     "alter_constraint._SHOWN_COLUMNS",
-    "explained_commit._MOST_NAMED",
+    "explained_contention._MOST_NAMED",
     "explained_files._MOST_TABLES",
     "row_change._NAMED_ROWS",
     "undo._NAMED_ROWS",

@@ -59,7 +59,7 @@ def read_set_of(query: DataFrame, version: TableVersion, scope: ConflictScope, o
     statement began does not see the commit that it conflicted with (`overtaken`).
     """
     if overtaken is not None and reads_other_versions(query, version):
-        raise ValidationConflict(overtaken.condition, **overtaken.parameters)
+        raise overtaken.as_kind(ValidationConflict)
     predicates = read_predicates(query, version)
     if not predicates:
         return ReadSet(keys_unique=scope.keys_unique)

@@ -97,7 +97,7 @@ def commit_change(environment: Environment, target: Target, action: Action) -> N
     except StaleRead as conflict:
         if may_rerun(environment, target):
             raise
-        raise ValidationConflict(conflict.condition, **conflict.parameters) from None
+        raise conflict.as_kind(ValidationConflict) from None
 
 
 def may_rerun(environment: Environment, target: Target) -> bool:

@@ -7,7 +7,7 @@ from pyspark.sql import SparkSession
 
 from sqlext.command.change.explanation import Explanation
 from sqlext.command.change.row_deletion import planned_delete
-from sqlext.command.dml.explained_commit import commit_lines
+from sqlext.command.dml.explained_contention import commit_lines
 from sqlext.command.dml.explained_files import file_lines
 from sqlext.command.dml.insert import explain_insert
 from sqlext.command.dml.merge import planned_merge

@@ -11,6 +11,7 @@ from sqlext.spark.session.session_settings import mark_transaction, session_id, 
 from sqlext.sql.statements.transaction_statement import (
     BeginTransaction,
     CommitTransaction,
+    ExplainCommit,
     ReleaseSavepoint,
     RollBackTransaction,
     SetSavepoint,
@@ -49,3 +50,5 @@ def _control(transactions: OpenTransactions, session: str, statement: Transactio
             transactions.current(session, "SAVEPOINT").set_savepoint(name)
         case ReleaseSavepoint(name):
             transactions.current(session, "RELEASE").release(name)
+        case ExplainCommit():
+            raise ValueError("EXPLAIN COMMIT controls no transaction")

@@ -74,7 +74,7 @@ def merge_rows(
         except ValidationConflict as conflict:
             if conflict.condition != "WRITE_CONFLICT" or not may_rerun(environment, target):
                 raise
-            raise StaleRead(conflict.condition, **conflict.parameters) from conflict
+            raise conflict.as_kind(StaleRead) from conflict
 
 
 def explain_merge_rows(

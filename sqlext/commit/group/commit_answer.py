@@ -4,7 +4,8 @@ taken."""
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from typing import Any, TypeAlias
 
 from sqlext.errors import (
@@ -12,6 +13,7 @@ from sqlext.errors import (
     AnalysisError,
     CommitConflict,
     CommitStateUnknown,
+    Contender,
     CorruptionError,
     DataError,
     NotFoundError,
@@ -72,6 +74,8 @@ def encode_answer(answer: Answer) -> bytes:
                 "condition": answer.condition,
                 "parameters": answer.parameters,
             }
+            if isinstance(answer, ValidationConflict) and answer.contender is not None:
+                told["contender"] = asdict(answer.contender)
     return json.dumps(told).encode()
 
 
@@ -83,6 +87,22 @@ def decode_answer(data: bytes) -> Answer:
             return Landed(str(told["landed"]), told["snapshot"], int(told["attempts"]))
         if "not-taken" in told:
             return NotTaken(str(told["not-taken"]))
-        return _ERRORS[told["error"]](told["condition"], **told["parameters"])
+        error = _ERRORS[told["error"]](told["condition"], **told["parameters"])
+        if isinstance(error, ValidationConflict) and "contender" in told:
+            error.contender = _contender(told["contender"])
+        return error
     except (KeyError, ValueError, TypeError, AttributeError) as error:
         raise ValueError(f"no answer: {error!r}") from error
+
+
+def _contender(told: Mapping[str, Any]) -> Contender:
+    planned_on, operation = told["planned_on"], told["operation"]
+    return Contender(
+        None if planned_on is None else int(planned_on),
+        int(told["snapshot_id"]),
+        None if operation is None else str(operation),
+        int(told["committed_ms"]),
+        tuple((str(name), str(value)) for name, value in told["author"]),
+        tuple(map(str, told["files"])),
+        tuple(map(str, told["keys"])),
+    )

@@ -389,4 +389,6 @@ def _kind(member: Member) -> object:
 
 def _copied(error: Exception) -> Exception:
     """A copy of the error for another thread: each raises one of its own."""
+    if isinstance(error, ValidationConflict):
+        return error.as_kind(type(error))
     return type(error)(error.condition, **error.parameters) if isinstance(error, SqlextError) else error

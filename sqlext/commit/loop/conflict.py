@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Iterable, Iterator, Mapping, Set
 from functools import cached_property
-from itertools import chain
+from itertools import chain, takewhile
 
 from sqlext.commit.action import CommitContext
-from sqlext.errors import StaleRead, ValidationConflict
+from sqlext.errors import Contender, StaleRead, ValidationConflict
 from sqlext.scan.deletes.position_delete import FILE_PATH_ID
 from sqlext.scan.filter.file_filter import FileFilter, PartitionKey, partition_key
 from sqlext.spec.expression import AlwaysTrue, Predicate, referenced_field_ids
 from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.manifests.manifest import EntryStatus, ManifestContent, ManifestEntry
+from sqlext.spec.metadata.contender import contender_of
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.schema import Schema
@@ -46,8 +47,10 @@ class History:
 
     def require_files_remain(self, paths: frozenset[str]) -> None:
         """Raises `StaleRead` if another commit removed one of these data files."""
-        for path, snapshot in self.removed_files(paths).items():
-            raise self.stale(f"{by(snapshot)} removed the data file {path}")
+        gone = self.removed_files(paths)
+        for path, snapshot in gone.items():
+            together = (other for other, at in gone.items() if at.snapshot_id == snapshot.snapshot_id)
+            raise self.stale(f"{by(snapshot)} removed the data file {path}", self.contender(snapshot, together))
 
     def removed_files(self, paths: Set[str]) -> Mapping[str, Snapshot]:
         """Those of these data files that another commit removed, each with the snapshot."""
@@ -68,9 +71,9 @@ class History:
             return
         touched = _TouchedPaths(paths)
         may_match = self._file_filter(AlwaysTrue() if read_filter is None else read_filter)
-        for snapshot, entry in self.changes(ManifestContent.DELETES, EntryStatus.ADDED):
-            if touched.by(entry.file) and may_match.file_may_match(entry.file):
-                raise self.stale(f"{by(snapshot)} deleted rows of the same data files ({entry.file.file_path})")
+        deletes = self.changes(ManifestContent.DELETES, EntryStatus.ADDED)
+        contending = (one for one in deletes if touched.by(one[1].file) and may_match.file_may_match(one[1].file))
+        self._refuse(contending, "deleted rows of the same data files")
 
     def may_have_new_position_deletes(self, paths: frozenset[str]) -> bool:
         """Whether another commit may have deleted rows of these data files by position, by the metrics of delete
@@ -102,9 +105,10 @@ class History:
         if read_filter is None:
             return
         may_match = self._file_filter(read_filter)
-        for snapshot, entry in self.changes(ManifestContent.DATA, EntryStatus.ADDED, rewrites=False):
-            if may_match.file_may_match(entry.file):
-                raise self.stale(f"{by(snapshot)} added rows that it would have read ({entry.file.file_path})")
+        added = self.changes(ManifestContent.DATA, EntryStatus.ADDED, rewrites=False)
+        self._refuse(
+            (one for one in added if may_match.file_may_match(one[1].file)), "added rows that it would have read"
+        )
 
     def require_no_lost_rows(self, read_filter: Predicate | None) -> None:
         """Raises `StaleRead` if another commit, not a compaction, deleted rows that may match; None: no row was
@@ -114,23 +118,25 @@ class History:
         may_match = self._file_filter(read_filter)
         removed = self.changes(ManifestContent.DATA, EntryStatus.DELETED, rewrites=False)
         deleted = self.changes(ManifestContent.DELETES, EntryStatus.ADDED, rewrites=False)
-        for snapshot, entry in chain(removed, deleted):
-            if may_match.file_may_match(entry.file):
-                raise self.stale(f"{by(snapshot)} deleted rows that it had read ({entry.file.file_path})")
+        changed = chain(removed, deleted)
+        self._refuse((one for one in changed if may_match.file_may_match(one[1].file)), "deleted rows that it had read")
 
     def require_whole_files(self, row_filter: Predicate) -> None:
         """Raises `StaleRead` if another commit added a data file of which possibly only some rows match."""
         files = self._file_filter(row_filter)
-        for snapshot, entry in self.changes(ManifestContent.DATA, EntryStatus.ADDED):
-            if files.file_may_match(entry.file) and not files.file_must_match(entry.file):
-                raise self.stale(f"{by(snapshot)} added rows that it may have to replace ({entry.file.file_path})")
+        added = self.changes(ManifestContent.DATA, EntryStatus.ADDED)
+        partly = (one for one in added if files.file_may_match(one[1].file) and not files.file_must_match(one[1].file))
+        self._refuse(partly, "added rows that it may have to replace")
 
     def require_partitions_untouched(self, partitions: Set[PartitionKey]) -> None:
         """Raises `ValidationConflict` if another commit added files to one of these partitions."""
         for content in ManifestContent:
             for snapshot, entry in self.changes(content, EntryStatus.ADDED):
                 if partition_key(entry.file) in partitions:
-                    raise self.conflict(f"{by(snapshot)} changed the same partition ({entry.file.file_path})")
+                    contender = self.contender(snapshot, [entry.file.file_path])
+                    raise self.conflict(
+                        f"{by(snapshot)} changed the same partition ({entry.file.file_path})", contender
+                    )
 
     def changes(
         self, content: ManifestContent, status: EntryStatus, *, rewrites: bool = True
@@ -174,13 +180,27 @@ class History:
             predicate = AlwaysTrue()
         return FileFilter(predicate, schema=schema, specs=self._metadata.specs_by_id())
 
-    def conflict(self, reason: str) -> ValidationConflict:
-        """The error with this reason."""
-        return ValidationConflict("CONCURRENT_CHANGE", name=self._context.name, reason=reason)
+    def _refuse(self, contending: Iterator[tuple[Snapshot, ManifestEntry]], did: str) -> None:
+        """Raises `StaleRead` for the first of these changes, with the files of its snapshot that follow."""
+        first = next(contending, None)
+        if first is None:
+            return
+        snapshot, path = first[0], first[1].file.file_path
+        more = takewhile(lambda one: one[0].snapshot_id == snapshot.snapshot_id, contending)
+        files = chain([path], (entry.file.file_path for _, entry in more))
+        raise self.stale(f"{by(snapshot)} {did} ({path})", self.contender(snapshot, files))
 
-    def stale(self, reason: str) -> StaleRead:
+    def contender(self, snapshot: Snapshot, files: Iterable[str] = (), keys: Iterable[str] = ()) -> Contender:
+        """The snapshot as what is in the way of a commit that read `since`."""
+        return contender_of(snapshot, self._since, files, keys)
+
+    def conflict(self, reason: str, contender: Contender | None = None) -> ValidationConflict:
+        """The error with this reason."""
+        return ValidationConflict("CONCURRENT_CHANGE", name=self._context.name, reason=reason, contender=contender)
+
+    def stale(self, reason: str, contender: Contender | None = None) -> StaleRead:
         """The error for a change of what was read."""
-        return StaleRead("CONCURRENT_CHANGE", name=self._context.name, reason=reason)
+        return StaleRead("CONCURRENT_CHANGE", name=self._context.name, reason=reason, contender=contender)
 
 
 def is_rewrite(snapshot: Snapshot) -> bool:

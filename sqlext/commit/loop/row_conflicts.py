@@ -18,7 +18,7 @@ from sqlext.commit.action import CommitContext
 from sqlext.commit.loop.conflict import History, by, is_rewrite
 from sqlext.commit.snapshot.deletion_vectors import DeletedRows
 from sqlext.commit.snapshot.head_position_deletes import position_delete_index
-from sqlext.errors import StaleRead, ValidationConflict
+from sqlext.errors import ValidationConflict
 from sqlext.scan.deletes.deleted_positions import deleted_positions
 from sqlext.scan.deletes.position_delete import PositionDeleteCache
 from sqlext.scan.filter.file_filter import partition_key
@@ -28,6 +28,7 @@ from sqlext.scan.key_values import POSITION, key_values, shared_keys
 from sqlext.spec.field_path import path_text
 from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.manifests.manifest import EntryStatus, ManifestContent, ManifestEntry
+from sqlext.spec.metadata.contender import MOST_LISTED
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata
 
@@ -74,7 +75,7 @@ class RowConflicts:
                 continue
             for entry in self._history.changes_of(snapshot, ManifestContent.DELETES, EntryStatus.ADDED):
                 for path, positions in self._hit(entry.file, deleted):
-                    raise self._contested(snapshot, self._named_rows(path, positions, deleted[path]))
+                    raise self._contested_positions(snapshot, entry.file, path, positions, deleted[path])
 
     def require_no_added_keys(
         self, added: Sequence[ContentFile], field_ids: Sequence[int], own: Mapping[str, DeletedRows]
@@ -89,10 +90,11 @@ class RowConflicts:
             for file in mine:
                 keys = self._keys.keys(file, field_ids)
                 shared = None if theirs is None or keys is None else shared_keys(theirs, keys)
+                path = entry.file.file_path
                 if shared is None:
-                    raise self._contested(snapshot, f"perhaps rows of the same keys, in {entry.file.file_path}")
+                    raise self._contested(snapshot, f"perhaps rows of the same keys, in {path}", [path])
                 if shared.num_rows and (live := self._live(entry, shared, own)).num_rows:
-                    raise self._contested(snapshot, f"the rows of {self._named(live, field_ids)}")
+                    raise self._contested_keys(snapshot, [path], live, field_ids)
 
     def require_equality_deletes_apply(self, equality_deletes: Sequence[ContentFile]) -> None:
         """Raises `StaleRead` if another commit added a data file of another spec that may have a key of
@@ -108,7 +110,7 @@ class RowConflicts:
                     file, entry.file, file.equality_ids or ()
                 ):
                     reason = f"{by(snapshot)} added rows in another partitioning ({entry.file.file_path})"
-                    raise StaleRead("CONCURRENT_CHANGE", name=self._context.name, reason=reason)
+                    raise self._history.stale(reason, self._history.contender(snapshot, [entry.file.file_path]))
 
     # by position
 
@@ -182,21 +184,37 @@ class RowConflicts:
 
     # messages
 
-    def _named_rows(self, path: str, positions: BitMap64, rows: DeletedRows) -> str:
+    def _contested_positions(
+        self, snapshot: Snapshot, delete_file: ContentFile, path: str, positions: BitMap64, rows: DeletedRows
+    ) -> ValidationConflict:
+        """The error for rows at these positions, named by their keys if the table has a key and it can be read."""
         field_ids = self._base.schema().identifier_field_ids
-        some = BitMap64(list(positions[:_NAMED_ROWS]))
+        some = BitMap64(list(positions[:MOST_LISTED]))
         keys = key_values(self._context.io, rows.data_file(path), field_ids, some) if field_ids else None
+        files = list(dict.fromkeys((path, delete_file.file_path)))
         if keys is None or not keys.num_rows:
-            return f"the rows {', '.join(map(str, some))} of {path}"
-        return f"the rows of {self._named(keys, field_ids)}"
+            shown = ", ".join(map(str, some[:_NAMED_ROWS]))
+            return self._contested(snapshot, f"the rows {shown} of {path}", files)
+        return self._contested_keys(snapshot, files, keys, field_ids)
 
-    def _named(self, keys: pa.Table, field_ids: Sequence[int]) -> str:
+    def _contested_keys(
+        self, snapshot: Snapshot, files: Sequence[str], rows: pa.Table, field_ids: Sequence[int]
+    ) -> ValidationConflict:
         names = [path_text(self._base.schema().column_path(field_id)) for field_id in field_ids]
-        rows = keys.drop_columns([POSITION]).slice(0, _NAMED_ROWS).rename_columns(names).to_pylist()
-        return ", ".join(json.dumps(row, default=str, ensure_ascii=False) for row in rows)
+        listed = rows.drop_columns([POSITION]).slice(0, MOST_LISTED).rename_columns(names).to_pylist()
+        keys = [json.dumps(row, default=str, ensure_ascii=False) for row in listed]
+        return self._contested(snapshot, f"the rows of {', '.join(keys[:_NAMED_ROWS])}", files, keys)
 
-    def _contested(self, snapshot: Snapshot, rows: str) -> ValidationConflict:
-        return ValidationConflict("WRITE_CONFLICT", name=self._context.name, who=by(snapshot), rows=rows)
+    def _contested(
+        self, snapshot: Snapshot, rows: str, files: Sequence[str], keys: Sequence[str] = ()
+    ) -> ValidationConflict:
+        return ValidationConflict(
+            "WRITE_CONFLICT",
+            name=self._context.name,
+            who=by(snapshot),
+            rows=rows,
+            contender=self._history.contender(snapshot, files, keys),
+        )
 
 
 def _common(path: str, deleted: Mapping[str, DeletedRows], positions: BitMap64) -> Iterator[tuple[str, BitMap64]]:

@@ -1,4 +1,4 @@
-"""Statements that begin and end a transaction, and those of savepoints, as frozen values."""
+"""Statements that begin and end a transaction, those of savepoints, and EXPLAIN COMMIT, as frozen values."""
 
 from __future__ import annotations
 
@@ -39,6 +39,11 @@ class ReleaseSavepoint:
     name: str
 
 
+@dataclass(frozen=True, slots=True)
+class ExplainCommit:
+    """EXPLAIN COMMIT: why the last commit of the session was refused."""
+
+
 TransactionStatement: TypeAlias = (
-    BeginTransaction | CommitTransaction | RollBackTransaction | SetSavepoint | ReleaseSavepoint
+    BeginTransaction | CommitTransaction | RollBackTransaction | SetSavepoint | ReleaseSavepoint | ExplainCommit
 )

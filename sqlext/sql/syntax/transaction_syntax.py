@@ -5,6 +5,7 @@ COMMIT [TRANSACTION | WORK]
 ROLLBACK [TRANSACTION | WORK] [TO [SAVEPOINT] name]
 SAVEPOINT name
 RELEASE [SAVEPOINT] name
+EXPLAIN COMMIT
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 from sqlext.sql.statements.transaction_statement import (
     BeginTransaction,
     CommitTransaction,
+    ExplainCommit,
     ReleaseSavepoint,
     RollBackTransaction,
     SetSavepoint,
@@ -34,6 +36,8 @@ def _parsed(cursor: TokenCursor) -> TransactionStatement | None:
     if cursor.accept("BEGIN"):
         _skip_noise(cursor)
         return BeginTransaction(_is_serializable(cursor))
+    if cursor.accept("EXPLAIN", "COMMIT"):
+        return ExplainCommit()
     if cursor.accept("COMMIT"):
         _skip_noise(cursor)
         return CommitTransaction()

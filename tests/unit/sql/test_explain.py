@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sqlext.sql.parser import parse
+from sqlext.sql.parser import may_be_ours, parse
 from sqlext.sql.statements.statement import Delete, Explain, Insert, Merge, Update
+from sqlext.sql.statements.transaction_statement import ExplainCommit
 
 MERGE = "MERGE INTO lake.db.t AS t USING s ON t.id = s.id WHEN MATCHED THEN DELETE"
 
@@ -26,6 +27,17 @@ def test_changes(text: str, kind: type, mode: str) -> None:
     statement = parse(text, catalogs=("lake",), current=("spark_catalog", "default"))
     assert isinstance(statement, Explain)
     assert (type(statement.statement), statement.mode, str(statement.table)) == (kind, mode, "lake.db.t")
+
+
+@pytest.mark.parametrize("text", ["EXPLAIN COMMIT", " explain -- why\n commit ", "/* a */EXPLAIN COMMIT"])
+def test_why_a_commit_was_refused(text: str) -> None:
+    assert may_be_ours(text)
+    assert parse(text, catalogs=(), current=("spark_catalog", "default")) == ExplainCommit()
+
+
+@pytest.mark.parametrize("text", ["EXPLAIN COMMIT t", "EXPLAIN EXTENDED COMMIT", "EXPLAIN COMMITS", "EXPLAIN BEGIN"])
+def test_what_is_not_that(text: str) -> None:
+    assert parse(text, catalogs=("lake",), current=("spark_catalog", "default")) is None
 
 
 @pytest.mark.parametrize(

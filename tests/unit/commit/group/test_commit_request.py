@@ -19,7 +19,7 @@ from sqlext.commit.actions.row_delta import RowDelta
 from sqlext.commit.group.commit_answer import Answer, Landed, NotTaken, decode_answer, encode_answer
 from sqlext.commit.group.commit_request import CommitRequest, decode_request, encode_request
 from sqlext.commit.snapshot.deletion_vectors import DeletedRows
-from sqlext.errors import CommitStateUnknown, StaleRead
+from sqlext.errors import CommitStateUnknown, Contender, StaleRead
 from sqlext.spec.expression import (
     AlwaysFalse,
     AlwaysTrue,
@@ -127,6 +127,10 @@ def test_errors_are_the_same_at_the_other_end() -> None:
         answer = decode_answer(encode_answer(error))
         assert type(answer) is type(error)
         assert str(answer) == str(error)
+    contender = Contender(None, 7, "append", 1_000, (("engine-name", "x"),), ("a.parquet",), ('{"id": 1}',))
+    refused = decode_answer(encode_answer(StaleRead("CONCURRENT_CHANGE", name="t", reason="r", contender=contender)))
+    assert isinstance(refused, StaleRead)
+    assert refused.contender == contender
     for message in (b"", b"[]", b'{"error": "SystemExit"}', b'{"error": "StaleRead", "condition": "X"}'):
         with pytest.raises(ValueError, match="no answer"):
             decode_answer(message)

@@ -179,6 +179,11 @@ def test_each_member_has_its_own_verdict(tmp_path: Path, writer: Writer) -> None
     verdicts = _group(writer, actions)
 
     assert [type(one) for one in verdicts] == [CommitOutcome, CommitOutcome, StaleRead, CommitOutcome, CommitOutcome]
+    refused = verdicts[2]
+    assert isinstance(refused, StaleRead)
+    assert refused.contender is not None
+    assert len(refused.contender.files) == 1
+    assert refused.contender.planned_on == table.metadata.current_snapshot_id
     assert _ids(writer.load()) == [3, 7]
     (lost,) = actions[2].added
     assert not (tmp_path / lost.file_path.split(f"{tmp_path}/")[1]).exists()

@@ -24,7 +24,7 @@ from sqlext.commit.actions.overwrite import OverwriteFiles
 from sqlext.commit.actions.overwrite_rows import OverwriteRows
 from sqlext.commit.actions.row_delta import RowDelta
 from sqlext.commit.snapshot.deletion_vectors import DeletedRows
-from sqlext.errors import ValidationConflict
+from sqlext.errors import Contender, ValidationConflict
 from sqlext.spec.expression import AlwaysTrue, Comparison
 from sqlext.spec.manifests.content_file import ContentFile
 
@@ -77,8 +77,8 @@ class Race:
         self.first.commit(first, base=self.base)
         return self.second.commit(second, base=self.base).table
 
-    def refuse(self, first: Action, second: Action, reason: str, *own_files: ContentFile) -> None:
-        """The second is refused and leaves none of its files."""
+    def refuse(self, first: Action, second: Action, reason: str, *own_files: ContentFile) -> Contender:
+        """The second is refused and leaves none of its files. What was in its way."""
         self.first.commit(first, base=self.base)
         own = {file.file_path.rpartition("/")[2] for file in own_files}
         before = files_below(self.folder)
@@ -86,6 +86,11 @@ class Race:
             self.second.commit(second, base=self.base)
         assert raised.value.condition == "CONCURRENT_CHANGE"
         assert files_below(self.folder) == {name for name in before if name.rpartition("/")[2] not in own}
+        contender = raised.value.contender
+        assert contender is not None
+        assert contender.planned_on == self.base_id
+        assert contender.snapshot_id == self.first.load().metadata.current_snapshot_id
+        return contender
 
 
 @pytest.fixture
@@ -101,7 +106,8 @@ def test_deletes_of_different_rows_of_one_file_do_not_conflict(race: Race) -> No
 def test_a_delete_conflicts_with_the_removal_of_its_data_file(race: Race) -> None:
     second = race.delta(positions=(2,))
     rewrite = OverwriteFiles((race.new_file(1, 2, 3),), deleted_files=(race.file,), base_snapshot_id=race.base_id)
-    race.refuse(rewrite, second, "removed the data file", *second.delete_files)
+    contender = race.refuse(rewrite, second, "removed the data file", *second.delete_files)
+    assert contender.files == (race.file.file_path,)
 
 
 def test_an_update_conflicts_with_new_position_deletes_of_its_file(race: Race) -> None:
@@ -123,7 +129,10 @@ def test_an_update_does_not_conflict_with_deletes_outside_of_what_it_read(race: 
 
 def test_a_serializable_change_conflicts_with_new_rows_it_would_have_read(race: Race) -> None:
     second = race.delta(positions=(2,), read_filter=Comparison(">", 1, 2))
-    race.refuse(AppendFiles((race.new_file(9),)), second, "added rows", *second.delete_files)
+    added = [race.new_file(9), race.new_file(2), *(race.new_file(id) for id in range(10, 50))]
+    contender = race.refuse(AppendFiles(tuple(added)), second, "added rows", *second.delete_files)
+    # The first ones of those that may match, which that of id 2 cannot.
+    assert contender.files == tuple(file.file_path for file in added if file is not added[1])[:20]
 
 
 def test_new_rows_outside_of_the_filter_do_not_conflict(race: Race) -> None:
@@ -228,7 +237,10 @@ def test_an_overwrite_without_filter_conflicts_with_new_rows(race: Race) -> None
 
 def test_a_base_that_was_rolled_back_conflicts(race: Race) -> None:
     second = RowDelta((), (race.deletes(0),), frozenset({race.file.file_path}), base_snapshot_id=12345)
-    race.refuse(AppendFiles((race.new_file(9),)), second, "rolled back or replaced", *second.delete_files)
+    race.first.commit(AppendFiles((race.new_file(9),)), base=race.base)
+    with pytest.raises(ValidationConflict, match="rolled back or replaced") as raised:
+        race.second.commit(second, base=race.base)
+    assert raised.value.contender is None
 
 
 def test_partitions_divide_what_conflicts(tmp_path: Path) -> None:

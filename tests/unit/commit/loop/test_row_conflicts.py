@@ -75,6 +75,14 @@ class Race:
         snapshot = landed.metadata.current_snapshot()
         assert snapshot is not None
         assert f"snapshot {snapshot.snapshot_id}, {snapshot.operation}" in raised.value.message
+        contender = raised.value.contender
+        assert contender is not None
+        assert (contender.planned_on, contender.snapshot_id) == (
+            self.metadata.current_snapshot_id,
+            snapshot.snapshot_id,
+        )
+        assert (contender.operation, contender.committed_ms) == (snapshot.operation, snapshot.timestamp_ms)
+        assert ("engine-name", "sqlext") in contender.author
         return raised.value
 
 
@@ -97,6 +105,20 @@ def test_updates_of_one_row_conflict_and_name_its_key(race: Race) -> None:
     refusal = race.refusal(first, second)
     assert refusal.condition == "WRITE_CONFLICT"
     assert 'the rows of {"id": 5}' in refusal.message
+    assert refusal.contender is not None
+    assert refusal.contender.keys == ('{"id": 5}',)
+    assert race.file.file_path in refusal.contender.files
+    assert len(refusal.contender.files) == 2
+
+
+def test_a_conflict_names_some_of_many_keys(tmp_path: Path) -> None:
+    race = Race(tmp_path, 3)
+    many = race.rows(*range(100, 200))
+    refusal = race.refusal(AppendFiles((many,)), race.change(rows=(race.rows(*range(100, 200)),), unique_key=(1,)))
+    assert refusal.contender is not None
+    assert refusal.contender.files == (many.file_path,)
+    assert len(set(refusal.contender.keys)) == 20
+    assert refusal.message.count('{"id": ') == 5
 
 
 def test_an_update_and_a_delete_of_one_row_conflict_whichever_comes_first(race: Race) -> None:
