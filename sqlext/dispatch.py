@@ -56,6 +56,7 @@ from sqlext.spark.query.cached_tables import drop_caches, renew_caches
 from sqlext.spark.session.refused_commits import RefusedCommit, statement_text
 from sqlext.spark.session.session_settings import session_id
 from sqlext.sql.parser import may_be_ours, parse
+from sqlext.sql.statement_title import statement_title
 from sqlext.sql.statements.maintenance_statement import AnalyzeTable, MaintenanceStatement, Optimize, Vacuum
 from sqlext.sql.statements.routine_statement import (
     DescribeFunction,
@@ -204,7 +205,7 @@ class Dispatch:
         self._environment = environment
 
     def parse(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """{} if Spark runs the statement, else its catalog and the schema of its result.
+        """{} if Spark runs the statement, else its catalog, the schema of its result, and its title.
 
         The schema is null if only "result schema" tells it, once the catalog is open. Text that is refused becomes a
         statement without catalog, which raises the error when it runs.
@@ -214,9 +215,9 @@ class Dispatch:
             if statement is None:
                 return {}
             schema = None if _has_rows_of_table(statement) else _answer_schema(statement)
-            return {"catalog": _catalog(statement), "schema": schema}
+            return {"catalog": _catalog(statement), "schema": schema, "title": statement_title(statement)}
         except SqlextError:
-            return {"catalog": None, "schema": struct([])}
+            return {"catalog": None, "schema": struct([]), "title": ""}
 
     def _parsed(self, arguments: Mapping[str, Any]) -> AnyStatement | None:
         catalogs, current = tuple(arguments["catalogs"]), tuple(arguments["current"])

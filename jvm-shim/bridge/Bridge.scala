@@ -82,9 +82,10 @@ object Bridge {
     try throw new IllegalStateException(ask(question, arguments).toString)
     catch { case refused: SqlextException => refused }
 
-  /** Python plans changes of rows, and knows their batch, by the settings that the session has as the command begins. */
-  def run(session: SparkSession, command: String, arguments: Map[String, Any], rows: DataFrame): JsonNode =
-    NewestVersions.inCommand {
+  /** Python plans changes of rows, and knows their batch, by the settings that the session has as the command begins. Its
+    * jobs are named after `title`. */
+  def run(session: SparkSession, command: String, title: String, arguments: Map[String, Any], rows: DataFrame): JsonNode =
+    JobNames.of(session, title) { NewestVersions.inCommand {
       val settings = session.conf.getAll
       val planned = arguments ++ Map(
         "plan_settings" -> settings.filter(_._1.startsWith(planSettings)),
@@ -94,7 +95,7 @@ object Bridge {
         case failure: Throwable => throw failure
         case answer => decode(answer.toString)
       }
-    }
+    } }
 
   /** A question whose answer changes what sessions see. */
   def change(question: String, arguments: Map[String, Any]): JsonNode =

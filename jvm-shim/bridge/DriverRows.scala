@@ -37,7 +37,7 @@ object DriverRows {
     * which no more is kept. */
   def collect(frame: DataFrame, most: Long, mostBytes: Long): String = {
     val schema = frame.schema
-    execute(frame) {
+    execute(frame, "fetch rows") {
       case local: LocalTableScanExec =>
         val rows = local.executeCollect()
         val found = if (rows.length > most) Taken.tooMuch else stream(rows.iterator, schema, mostBytes)
@@ -52,7 +52,7 @@ object DriverRows {
     * bitmaps in their portable form. The rows have columns `_file` and `_pos`. */
   def collectPositions(frame: DataFrame): String = {
     val (file, position) = (frame.schema.fieldIndex("_file"), frame.schema.fieldIndex("_pos"))
-    execute(frame)(_.execute().mapPartitions { rows =>
+    execute(frame, "find rows")(_.execute().mapPartitions { rows =>
       Iterator.single(stream(placed(rows, file, position), places, Long.MaxValue).bytes)
     }.collect().flatten)
   }
@@ -61,7 +61,7 @@ object DriverRows {
   def collectWritten(frame: DataFrame, tasks: Int): String = {
     val (session, schema) = (frame.sparkSession, frame.schema)
     JobSettings.withShuffles(session, tasks) {
-      execute(frame) { plan =>
+      execute(frame, "write files") { plan =>
         JobSettings.inBatches(session, plan.execute()).mapPartitions { rows =>
           Iterator.single(stream(rows, schema, Long.MaxValue).bytes)
         }.collect().flatten
@@ -69,12 +69,14 @@ object DriverRows {
     }
   }
 
-  private def execute(frame: DataFrame)(run: SparkPlan => Array[Byte]): String = {
+  /** `phase` is what the jobs do, in their names. */
+  private def execute(frame: DataFrame, phase: String)(run: SparkPlan => Array[Byte]): String = {
     val execution = withLocalRows(frame.asInstanceOf[classic.DataFrame]).queryExecution
     // What stands in the plan needs no job; to announce one, Spark writes the whole plan out.
     val bytes = execution.executedPlan match {
       case local: LocalTableScanExec => run(local)
-      case plan => SQLExecution.withNewExecutionId(execution, Some("sqlext"))(run(SharedCode(plan)))
+      case plan => JobNames.inPhase(frame.sparkSession, phase)(
+        SQLExecution.withNewExecutionId(execution, Some("sqlext"))(run(SharedCode(plan))))
     }
     if (bytes == null) null else Base64.getEncoder.encodeToString(bytes)
   }

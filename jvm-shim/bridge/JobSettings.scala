@@ -18,7 +18,8 @@ object JobSettings {
     "spark.sql.execution.arrow.maxBytesPerBatch" -> Int.MaxValue.toString)
 
   /** Evaluates the rows now, and holds them; see `withShuffles`. */
-  def checkpointed(frame: DataFrame, tasks: Int): DataFrame = withShuffles(frame.sparkSession, tasks)(frame.localCheckpoint())
+  def checkpointed(frame: DataFrame, tasks: Int): DataFrame = 
+    JobNames.inPhase(frame.sparkSession, "compute rows")(withShuffles(frame.sparkSession, tasks)(frame.localCheckpoint()))
 
   /** What `plan` plans and runs, in queries whose shuffles have so many tasks at most; with 0 as many as the session says. */
   def withShuffles[T](session: SparkSession, tasks: Int)(plan: => T): T =

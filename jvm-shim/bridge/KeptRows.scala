@@ -12,7 +12,7 @@ object KeptRows {
 
   /** The name by which `take` finds the rows of the query; null where there are more than `most`. */
   def keep(rows: DataFrame, most: Int): String = {
-    val collected = rows.collect()
+    val collected = JobNames.inPhase(rows.sparkSession, "fetch rows")(rows.collect())
     if (collected.length > most) null
     else {
       val name = UUID.randomUUID.toString

@@ -105,7 +105,7 @@ object Parser {
         catalog.foreach(state.catalogManager.catalog)
         Bridge.ask("result schema", context).get("schema")
       }
-      PythonCommand(context, catalog, DataType.fromJson(schema.toString).asInstanceOf[StructType], kept)
+      PythonCommand(context, answer.get("title").asText, catalog, DataType.fromJson(schema.toString).asInstanceOf[StructType], kept)
     }
   }
 }

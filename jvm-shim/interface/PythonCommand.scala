@@ -23,7 +23,7 @@ import scala.util.control.NonFatal
   *
   * Spark opens its catalog before it runs; one that Python refused has none. Rows of types that JSON has not, which have
   * the columns of a table, are `kept` here. */
-case class PythonCommand(context: Map[String, Any], catalog: Option[String], result: StructType, kept: Boolean = false)
+case class PythonCommand(context: Map[String, Any], title: String, catalog: Option[String], result: StructType, kept: Boolean = false)
     extends LeafRunnableCommand {
   override val output: Seq[Attribute] = result.map(f => AttributeReference(f.name, f.dataType, f.nullable)())
 
@@ -32,7 +32,7 @@ case class PythonCommand(context: Map[String, Any], catalog: Option[String], res
   override def run(session: SparkSession): Seq[Row] = {
     catalog.foreach(session.asInstanceOf[classic.SparkSession].sessionState.catalogManager.catalog)
     val answer =
-      try Bridge.run(session, "statement", if (kept) context + ("result" -> Bridge.decode(result.json)) else context, null)
+      try Bridge.run(session, "statement", title, if (kept) context + ("result" -> Bridge.decode(result.json)) else context, null)
       catch { case NonFatal(failure) => throw StatementErrors.placed(failure, context("text").toString) }
     if (kept) KeptRows.take(answer.get("kept").asText)
     else answer.get("rows").elements.asScala.map(row => Row.fromSeq(result.indices.map(i => value(row.get(i), i)))).toSeq
@@ -56,24 +56,24 @@ case class UnaskedStatement(failure: SqlextException) extends LeafRunnableComman
 
 /** Rows of a DataFrame, or of an INSERT that Spark resolved, on their way to Python, which puts them into the table's
   * columns and types. It answers with its counts, but for one of several in a statement. */
-case class PythonWrite(arguments: Map[String, Any], query: LogicalPlan, counted: Boolean = true) extends LeafRunnableCommand {
+case class PythonWrite(title: String, arguments: Map[String, Any], query: LogicalPlan, counted: Boolean = true) extends LeafRunnableCommand {
   override val output: Seq[Attribute] = if (counted) RowCounts.columns else Nil
 
   override def innerChildren: Seq[QueryPlan[_]] = Seq(query)
 
   override def run(session: SparkSession): Seq[Row] = {
-    val answer = Bridge.run(session, "write", arguments, SparkInternals.ofRows(session.asInstanceOf[classic.SparkSession], query))
+    val answer = Bridge.run(session, "write", title, arguments, SparkInternals.ofRows(session.asInstanceOf[classic.SparkSession], query))
     if (counted) RowCounts.rows(answer) else Nil
   }
 }
 
 /** A table that is made, or replaced, with the rows of a DataFrame in one commit; Spark's own plan makes it empty
   * first. */
-case class PythonCreate(arguments: Map[String, Any], query: LogicalPlan) extends LeafRunnableCommand {
+case class PythonCreate(title: String, arguments: Map[String, Any], query: LogicalPlan) extends LeafRunnableCommand {
   override def innerChildren: Seq[QueryPlan[_]] = Seq(query)
 
   override def run(session: SparkSession): Seq[Row] = {
-    Bridge.run(session, "create", arguments, SparkInternals.ofRows(session.asInstanceOf[classic.SparkSession], query))
+    Bridge.run(session, "create", title, arguments, SparkInternals.ofRows(session.asInstanceOf[classic.SparkSession], query))
     Seq.empty
   }
 }
@@ -97,7 +97,7 @@ object WritesToPython extends Rule[LogicalPlan] {
   private def create(name: LogicalPlan, query: LogicalPlan, partitioning: Seq[Transform], spec: TableSpecBase,
       options: Map[String, String], how: (String, Any)*): Option[LogicalPlan] = (name, spec) match {
     case (ResolvedIdentifier(catalog: Catalog, table), resolved: TableSpec) if query.resolved && catalog.makes(resolved.provider) =>
-      Some(PythonCreate(Map(
+      Some(PythonCreate(s"CREATE TABLE ${(catalog.name +: table.namespace.toSeq :+ table.name).mkString(".")}", Map(
         "catalog" -> catalog.name,
         "namespace" -> table.namespace.toSeq,
         "name" -> table.name,
@@ -123,7 +123,7 @@ object WritesToPython extends Rule[LogicalPlan] {
   private def replace(write: V2WriteCommand, table: SqlextTable, behindName: Map[String, String],
       named: Set[String]): Option[LogicalPlan] = {
     def command(mode: String, options: Map[String, String], more: (String, Any)*) =
-      Some(PythonWrite(Map("table" -> table.handle, "mode" -> mode,
+      Some(PythonWrite(s"INSERT ${if (mode == "append") "INTO" else "OVERWRITE"} ${table.name}", Map("table" -> table.handle, "mode" -> mode,
         "options" -> (behindName ++ options).filterNot { case (name, _) => named(name.toLowerCase(java.util.Locale.ROOT)) },
         "by_name" -> write.isByName, "evolving" -> EvolvingWrite.is(write)) ++ more, write.query))
     write match {

@@ -34,7 +34,7 @@ class StreamingSink(table: SqlextTable, outputMode: OutputMode, checkpoint: Stri
     val (query, options) = data.queryExecution.logical match {
       case write: WriteToMicroBatchDataSourceV1 => (write.queryId, write.writeOptions)
     }
-    val answer = Bridge.run(data.sparkSession, "micro batch", Map(
+    val answer = Bridge.run(data.sparkSession, "micro batch", s"batch $batchId into ${table.name}", Map(
       "table" -> table.handle,
       "query_id" -> query,
       "run_id" -> SparkInternals.runOfQuery(data),

@@ -25,7 +25,7 @@ import scala.util.control.NonFatal
 
 /** A MERGE, UPDATE or DELETE that Spark resolved, such as DataFrame.mergeInto: `statement` describes it to Python with
   * texts that call for what `given` holds, under the key that it is told. */
-case class PythonRowChange(statement: String => Map[String, Any], given: Given) extends LeafRunnableCommand {
+case class PythonRowChange(title: String, statement: String => Map[String, Any], given: Given) extends LeafRunnableCommand {
   override val output: Seq[Attribute] = RowCounts.columns
 
   override def innerChildren: Seq[QueryPlan[_]] = given.source.toSeq
@@ -34,7 +34,7 @@ case class PythonRowChange(statement: String => Map[String, Any], given: Given) 
 
   override def run(session: SparkSession): Seq[Row] = given.asKey { key =>
     val answer =
-      try Bridge.run(session, "row change", statement(key), null)
+      try Bridge.run(session, "row change", title, statement(key), null)
       catch { case NonFatal(failure) => throw StatementErrors.placed(failure, "") }
     RowCounts.rows(answer)
   }
@@ -138,7 +138,7 @@ object RowChangesToPython extends Rule[LogicalPlan] {
     val clauses = Seq("matched" -> m.matchedActions, "not matched" -> m.notMatchedActions,
       "not matched by source" -> m.notMatchedBySourceActions)
       .flatMap { case (kind, actions) => actions.map(clause(kind, _, texts)) }
-    PythonRowChange(key => Map("verb" -> "merge", "table" -> on._1.handle, "source" -> s"sqlext_given_rows('$key')",
+    PythonRowChange(s"MERGE INTO ${on._1.name}", key => Map("verb" -> "merge", "table" -> on._1.handle, "source" -> s"sqlext_given_rows('$key')",
       "evolving" -> m.withSchemaEvolution, "condition" -> condition(key), "clauses" -> clauses.map(_(key))), Given(Some(source), texts.expressions))
   }
 
@@ -157,14 +157,14 @@ object RowChangesToPython extends Rule[LogicalPlan] {
     val texts = new Texts(on._2.map(a => a -> Seq("__target", a.name)))
     val condition = u.condition.map(texts.of)
     val assigned = u.assignments.map(assignment(_, texts))
-    PythonRowChange(key => Map("verb" -> "update", "table" -> on._1.handle, "condition" -> condition.map(_(key)).orNull,
+    PythonRowChange(s"UPDATE ${on._1.name}", key => Map("verb" -> "update", "table" -> on._1.handle, "condition" -> condition.map(_(key)).orNull,
       "assignments" -> assigned.map { case (path, text) => Seq(path, text(key)) }), Given(None, texts.expressions))
   }
 
   private def delete(d: DeleteFromTable, on: (SqlextTable, Seq[Attribute])): LogicalPlan = {
     val texts = new Texts(on._2.map(a => a -> Seq("__target", a.name)))
     val condition = Some(d.condition).filterNot(_ == Literal.TrueLiteral).map(texts.of)
-    PythonRowChange(key => Map("verb" -> "delete", "table" -> on._1.handle, "condition" -> condition.map(_(key)).orNull),
+    PythonRowChange(s"DELETE FROM ${on._1.name}", key => Map("verb" -> "delete", "table" -> on._1.handle, "condition" -> condition.map(_(key)).orNull),
       Given(None, texts.expressions))
   }
 

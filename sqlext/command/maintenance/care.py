@@ -23,6 +23,7 @@ from sqlext.properties import (
     RECORD_EXPIRE_TIME,
     looks_after_itself,
 )
+from sqlext.spark.query.job_names import named_jobs
 from sqlext.spark.session.session_settings import session_id
 from sqlext.spark.shim.java_objects import clone_of
 from sqlext.spec.metadata.reference import MAIN_BRANCH
@@ -93,10 +94,12 @@ def _ask_for_retention(environment: Environment, spark: SparkSession, target: Ta
     environment = replace(environment, batch=None, overtaken=None)
 
     def delete_rows() -> str:
-        return f"{delete_expired_rows(environment, session(), name) or 0} rows"
+        with named_jobs(spark, _title(target, ROW_EXPIRY)):
+            return f"{delete_expired_rows(environment, session(), name) or 0} rows"
 
     def remove_partitions() -> str:
-        return f"partitions: {', '.join(expire_partitions(environment, session(), name)) or 'none'}"
+        with named_jobs(spark, _title(target, PARTITION_EXPIRY)):
+            return f"partitions: {', '.join(expire_partitions(environment, session(), name)) or 'none'}"
 
     def session() -> SparkSession:
         return spark if at_once else clone_of(spark)
@@ -122,7 +125,8 @@ def ask_for_compaction(
         if environment.transactions.is_open(session_id(spark)):
             return "left to the next commit, as a transaction is open"
         # In a session of its own, so that a transaction that begins meanwhile does not read by it.
-        done = compact_due(environment, clone_of(spark), target, trigger_ms)
+        with named_jobs(spark, _title(target, COMPACTION)):
+            done = compact_due(environment, clone_of(spark), target, trigger_ms)
         return "" if done is None else done.told
 
     uuid, table = target.table.metadata.table_uuid, _name(target)
@@ -138,6 +142,11 @@ def ask_for_expiry(environment: Environment, target: Target) -> bool:
         return expire_snapshots(environment, catalog, table, ExpireSnapshots(), _THREADS).told
 
     return environment.care.ask(target.table.metadata.table_uuid, _name(target), EXPIRY, expire)
+
+
+def _title(target: Target, kind: str) -> str:
+    """The name of the jobs of a task."""
+    return f"care of {_name(target)}: {kind}"
 
 
 def _parts(target: Target) -> tuple[str, ...]:
