@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeAlias
 
@@ -55,6 +56,7 @@ from sqlext.spark.catalog.table_handle import TableHandle
 from sqlext.spark.query.cached_tables import drop_caches, renew_caches
 from sqlext.spark.session.refused_commits import RefusedCommit, statement_text
 from sqlext.spark.session.session_settings import session_id
+from sqlext.spark.session.shown_progress import ShownProgress
 from sqlext.sql.parser import may_be_ours, parse
 from sqlext.sql.statement_title import statement_title
 from sqlext.sql.statements.maintenance_statement import AnalyzeTable, MaintenanceStatement, Optimize, Vacuum
@@ -201,8 +203,9 @@ class _ParserSettings(NamedTuple):
 class Dispatch:
     """Answers to the shim's parser, and the commands that it runs."""
 
-    def __init__(self, environment: Environment) -> None:
+    def __init__(self, environment: Environment, shown: ShownProgress) -> None:
         self._environment = environment
+        self._shown = shown
 
     def parse(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """{} if Spark runs the statement, else its catalog, the schema of its result, and its title.
@@ -255,6 +258,12 @@ class Dispatch:
     def statement(self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None) -> Mapping[str, Any]:
         """Runs the statement of `arguments`; the answer has its rows, or the name of rows that the JVM holds."""
         parsed = self._parsed(arguments)
+        with self._seen(spark, statement_title(parsed)) as seen:
+            return seen._statement(spark, parsed, arguments)
+
+    def _statement(
+        self, spark: SparkSession, parsed: AnyStatement | None, arguments: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
         if isinstance(parsed, Preview):
             return self._preview(spark, parsed, arguments)
         changed = self._environment.transactions.changed_tables(session_id(spark))
@@ -275,6 +284,12 @@ class Dispatch:
     ) -> Mapping[str, Any]:
         """Runs a MERGE, UPDATE or DELETE that the shim describes as a plan; the answer has its counts."""
         statement = planned_statement(arguments, written_table(TableHandle.decode(arguments["table"])))
+        with self._seen(spark, statement_title(statement)) as seen:
+            return seen._row_change(spark, statement, arguments)
+
+    def _row_change(
+        self, spark: SparkSession, statement: Merge | Update | Delete, arguments: Mapping[str, Any]
+    ) -> Mapping[str, Any]:
         with self._refusals(spark, type(statement).__name__.upper(), _changed_tables(statement)):
             outcome = self._outcome(spark, statement, arguments)
         self._renew_caches(spark, statement.table.parts)
@@ -283,8 +298,14 @@ class Dispatch:
     def create(self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None) -> Mapping[str, Any]:
         """Creates or replaces a table with a DataFrame's rows."""
         assert rows is not None
-        environment = self._as_batch(self._within(spark, arguments), spark, arguments, arguments["options"])
         table = (arguments["catalog"], *arguments["namespace"], arguments["name"])
+        with self._seen(spark, f"CREATE TABLE {'.'.join(table)}") as seen:
+            return seen._create(spark, arguments, rows, table)
+
+    def _create(
+        self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame, table: tuple[str, ...]
+    ) -> Mapping[str, Any]:
+        environment = self._as_batch(self._within(spark, arguments), spark, arguments, arguments["options"])
         with self._refusals(spark, "CREATE TABLE with the rows of a DataFrame", [table]):
             unless_created_before(environment, table, lambda: create_of_data_frame(environment, spark, arguments, rows))
         self._renew_caches(spark, table)
@@ -293,14 +314,27 @@ class Dispatch:
     def write(self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame | None) -> Mapping[str, Any]:
         """Writes a DataFrame whose columns are the table's; the answer has its counts."""
         assert rows is not None
+        table = written_table(TableHandle.decode(arguments["table"]))
+        verb = "INSERT INTO" if arguments["mode"] == "append" else "INSERT OVERWRITE"
+        with self._seen(spark, f"{verb} {table}") as seen:
+            return seen._write(spark, arguments, rows, table.parts)
+
+    def _write(
+        self, spark: SparkSession, arguments: Mapping[str, Any], rows: DataFrame, table: tuple[str, ...]
+    ) -> Mapping[str, Any]:
         environment = self._as_batch(self._within(spark, arguments), spark, arguments, arguments["options"])
-        table = written_table(TableHandle.decode(arguments["table"])).parts
         with self._refusals(spark, f"write of a DataFrame ({arguments['mode']})", [table]):
             counts = unless_ran_before(
                 environment, table, lambda now: write_data_frame(now, spark, arguments, rows), Counts()
             )
         self._renew_caches(spark, table)
         return {"rows": [counts.row()]}
+
+    @contextmanager
+    def _seen(self, spark: SparkSession, title: str) -> Iterator[Dispatch]:
+        """For a statement whose progress is shown, if somebody looks."""
+        with self._shown.of(spark, title) as work:
+            yield Dispatch(replace(self._environment, progress=work), self._shown)
 
     @contextmanager
     def _refusals(self, spark: SparkSession, text: str, tables: Sequence[tuple[str, ...]]) -> Iterator[None]:

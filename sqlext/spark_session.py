@@ -56,6 +56,7 @@ from sqlext.spark.scan.executor_reader import ExecutorReader
 from sqlext.spark.scan.metadata_answers import MetadataAnswers
 from sqlext.spark.session.open_transactions import OpenTransactions
 from sqlext.spark.session.session_settings import MANIFEST_CACHE, MANIFESTS_ON_DRIVER, require_settings
+from sqlext.spark.session.shown_progress import ShownProgress
 from sqlext.spark.shim.java_objects import active_context, builder_options, is_stopped, settings_of
 from sqlext.spark.shim.shim_jar import shim_jar
 from sqlext.storage.location import is_object
@@ -194,7 +195,7 @@ def attach(spark: SparkSession) -> SparkSession:
         groups=groups,
         care=CareTasks(system_clock),
     )
-    dispatch = Dispatch(environment)
+    dispatch = Dispatch(environment, ShownProgress(settings))
     feed = ChangeFeed(environment)
     source = StreamingSource(environment)
     catalog_bridge = CatalogBridge(

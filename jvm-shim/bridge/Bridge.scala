@@ -85,7 +85,7 @@ object Bridge {
   /** Python plans changes of rows, and knows their batch, by the settings that the session has as the command begins. Its
     * jobs are named after `title`. */
   def run(session: SparkSession, command: String, title: String, arguments: Map[String, Any], rows: DataFrame): JsonNode =
-    JobNames.of(session, title) { NewestVersions.inCommand {
+    JobNames.of(session, title, arguments.get("text").map(_.toString)) { NewestVersions.inCommand {
       val settings = session.conf.getAll
       val planned = arguments ++ Map(
         "plan_settings" -> settings.filter(_._1.startsWith(planSettings)),

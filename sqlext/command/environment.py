@@ -21,6 +21,7 @@ from sqlext.spark.bridge.scan_bridge import ScanBridge
 from sqlext.spark.catalog.session_catalogs import Catalogs, TableVersion, handle_of
 from sqlext.spark.session.open_transactions import OpenTransactions
 from sqlext.spark.session.refused_commits import RefusedCommits
+from sqlext.spark.session.work_progress import WorkProgress
 from sqlext.spec.metadata.idempotent_batch import BatchRun
 
 
@@ -53,6 +54,7 @@ class Environment:
 
     `planning` has the session's settings for plans, as of the start of the statement, and the options of its write.
     `batch` is None for a statement that is no idempotent batch. `refused` has the last refused commit of each session.
+    `progress` is told how far long work of the statement is.
     """
 
     catalogs: Catalogs
@@ -68,6 +70,7 @@ class Environment:
     planning: Planning = field(default_factory=Planning)
     batch: StatementBatch | None = None
     refused: RefusedCommits = field(default_factory=RefusedCommits)
+    progress: WorkProgress = field(default_factory=WorkProgress)
 
     def within(self, session: str) -> Environment:
         """The environment of a statement of `session`: with the catalogs of its transaction, if one is open."""

@@ -9,10 +9,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.request import urlopen
 
 import pytest
 
 from drivers.spark_servers import CONNECT, server
+from free_port import free_port
 from golden.runner import area_names
 
 HERE = Path(__file__).parent
@@ -20,11 +22,23 @@ SOME_AREAS = ["transactions", "errors", "upsert", "time_travel"]
 """In CI; all of them with SQLEXT_GOLDEN=all."""
 
 
+UI_PORT = free_port()
+
+
 @pytest.fixture(scope="module")
 def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Path]]:
     folder = tmp_path_factory.mktemp("connect").resolve()
-    with server(CONNECT, folder) as port:
+    with server(CONNECT, folder, {"spark.ui.enabled": "true", "spark.ui.port": str(UI_PORT)}) as port:
         yield port, folder
+
+
+def jobs() -> list[str]:
+    """The descriptions of the server's jobs in its UI."""
+    root = f"http://127.0.0.1:{UI_PORT}/api/v1/applications"
+    with urlopen(root) as answer:
+        (application,) = json.load(answer)
+    with urlopen(f"{root}/{application['id']}/jobs") as answer:
+        return [one.get("description", "") for one in json.load(answer)]
 
 
 def client(script: str, *arguments: str) -> Any:
@@ -54,6 +68,9 @@ def test_a_client_has_all_that_needs_no_jvm(running: tuple[int, Path]) -> None:
         ],
         "stream": 5,
     }
+    names = {name[:60] for name in jobs()}
+    assert "INSERT INTO lake.db.t: fetch rows" in names, names
+    assert any(name.startswith("DELETE FROM lake.db.t") for name in names), names
 
 
 def test_golden_results(running: tuple[int, Path]) -> None:

@@ -110,7 +110,7 @@ def rewrite_parts(
     writer = _writer(target, operation, sort)
     numbered = _numbered(live, parts)
     if on_driver:
-        found = _by_threads(writer, numbered)
+        found = _by_threads(environment, writer, numbered)
     else:
         assert spark is not None
         found = _by_tasks(spark, writer, numbered)
@@ -130,9 +130,12 @@ def _writer(target: Target, operation: WriteOperation, sort: RowSort | None) -> 
     return PartWriter(plan.with_origins(), RowColumns(schema.fields, schema_to_arrow(schema)), lineage, sort)
 
 
-def _by_threads(writer: PartWriter, parts: Sequence[RewritePart]) -> Sequence[Sequence[TaskMessage] | None]:
+def _by_threads(
+    environment: Environment, writer: PartWriter, parts: Sequence[RewritePart]
+) -> Sequence[Sequence[TaskMessage] | None]:
     with ThreadPoolExecutor(_THREADS) as threads:
-        return list(threads.map(partial(_write_here, writer), parts))
+        written = threads.map(partial(_write_here, writer), parts)
+        return list(environment.progress.counted("rewrite files", written, len(parts)))
 
 
 def _write_here(writer: PartWriter, part: RewritePart) -> Sequence[TaskMessage] | None:

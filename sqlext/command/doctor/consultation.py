@@ -40,7 +40,7 @@ def consult(
         raise UnsupportedError("NOT_IN_TRANSACTION", operation="CALL fsck")
     catalog = environment.catalogs.catalog(catalog_name)
     try:
-        found = examine(catalog, identifier, data_files=data_files)
+        found = examine(catalog, identifier, data_files=data_files, each=environment.progress.each("check files"))
     except AnalysisError as refused:
         if refused.condition != "EXPECT_TABLE_NOT_VIEW":
             raise

@@ -18,13 +18,15 @@ from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.name_mapping import NameMapping
 from sqlext.spec.schema import Schema
 from sqlext.storage.file_io import FileIO
-from sqlext.storage.in_threads import in_threads
+from sqlext.storage.in_threads import Each, in_threads
 from sqlext.write.existing_file import FileHead, file_head
 from sqlext.write.existing_metrics import ColumnRange, column_range
 from sqlext.write.existing_schema import MatchedLeaf, SchemaMismatch, match
 
 
-def data_file_findings(io: FileIO, metadata: TableMetadata, snapshots: Iterable[Snapshot]) -> Iterator[Finding]:
+def data_file_findings(
+    io: FileIO, metadata: TableMetadata, snapshots: Iterable[Snapshot], each: Each = in_threads
+) -> Iterator[Finding]:
     """What live files of the snapshots say of themselves in contrast to their entries.
 
     Files that are missing or short, and manifests that cannot be read, are told by `check_table`.
@@ -57,7 +59,7 @@ def data_file_findings(io: FileIO, metadata: TableMetadata, snapshots: Iterable[
             return [Finding(Check.UNREADABLE, file.file_path, reason, f"a {file.file_format} file", snapshot_id=id)]
         return [Finding(check, file.file_path, found, expected, snapshot_id=id) for check, found, expected in faults]
 
-    for found in in_threads(of_file, [one for one in files.values() if not one[0].is_deletion_vector]):
+    for found in each(of_file, [one for one in files.values() if not one[0].is_deletion_vector]):
         yield from found
 
 

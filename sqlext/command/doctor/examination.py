@@ -78,8 +78,8 @@ def examine_version(
     if data_files:
         stored = changelogs_table(metadata)
         named = (metadata.snapshot_or_none(one.snapshot_id) for one in metadata.refs.values())
-        findings += data_file_findings(io, metadata, [one for one in named if one is not None])
-        findings += data_file_findings(io, stored, stored.snapshots)
+        findings += data_file_findings(io, metadata, [one for one in named if one is not None], each)
+        findings += data_file_findings(io, stored, stored.snapshots, each)
     return Examination(tuple(findings), None, None, checked, changelogs)
 
 

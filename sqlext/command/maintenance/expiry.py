@@ -76,7 +76,7 @@ def expire_snapshots(
         files = _found_again(environment, catalog, before, after.metadata)
     removed: set[str] = set()
     for paths in files.in_order:
-        removed |= deleted(catalog.io, [path for path in paths if owns(path)], threads)
+        removed |= deleted(catalog.io, [path for path in paths if owns(path)], threads, environment.progress)
     kept_for = {name: len(ids) for name, ids in gone.kept_for.items()}
     return ExpiredFiles(files, frozenset(removed), len(before.snapshots_not_in(after.metadata)), kept_for)
 

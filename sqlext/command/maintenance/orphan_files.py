@@ -24,6 +24,7 @@ from sqlext.command.maintenance.other_tables import (
 from sqlext.commit.loop.same_table import require_same_table
 from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.properties import GC_ENABLED
+from sqlext.spark.session.work_progress import WorkProgress
 from sqlext.spec.metadata.stored_changelog import changelog_folder, changelog_id
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.storage.allowed_locations import is_within
@@ -83,7 +84,7 @@ def orphan_files(
         raise UnsupportedError("FILES_ARE_SHARED", name=name, operation="Removing orphan files")
     if not table.metadata_location:
         raise UnsupportedError("METADATA_FILE_UNKNOWN", name=name)
-    listed = _listed(catalog.io, table.metadata, search, name)
+    listed = _listed(catalog.io, table.metadata, search, name, environment.progress)
     of_metadata = [one.path for one in catalog.io.list(metadata_location(table.metadata))]
     current = _reloaded(catalog, table, name)
     paths = {one.path for one in listed}.union(of_metadata)
@@ -113,10 +114,10 @@ def remove_orphan_files(
     """Deletes `orphan_files`, in `threads` threads, and returns those that are gone. Raises as it."""
     orphans = orphan_files(environment, catalog_name, table, search)
     io = environment.catalogs.catalog(catalog_name).io
-    gone = set(deleted(io, [path for path in orphans if version_number(path) is None], threads))
+    gone = set(deleted(io, [path for path in orphans if version_number(path) is None], threads, environment.progress))
     for path in sorted((path for path in orphans if version_number(path) is not None), key=_number):
         # A version that is left behind a gap could be made again by a writer that has its predecessor.
-        if not deleted(io, [path], 1):
+        if not deleted(io, [path], 1, environment.progress):
             break
         gone.add(path)
     return sorted(gone)
@@ -128,7 +129,9 @@ def _reloaded(catalog: Catalog, table: LoadedTable, name: str) -> LoadedTable:
     return current
 
 
-def _listed(io: FileIO, metadata: TableMetadata, search: OrphanSearch, name: str) -> list[FileStatus]:
+def _listed(
+    io: FileIO, metadata: TableMetadata, search: OrphanSearch, name: str, progress: WorkProgress
+) -> list[FileStatus]:
     """The files to look at, each once, without those in hidden folders. Raises AnalysisError LOCATION_NOT_OF_TABLE."""
     own = own_folders(metadata)
     if search.location is not None and not any(is_within(folder, search.location) for folder in own):
@@ -138,7 +141,7 @@ def _listed(io: FileIO, metadata: TableMetadata, search: OrphanSearch, name: str
     partitions = tuple(f"{one.name}=" for spec in metadata.partition_specs for one in spec.fields)
     found: dict[str, FileStatus] = {}
     root = same_place(folder).rstrip("/") + "/"
-    for one in io.list(folder) if search.files is None else search.files:
+    for one in progress.counted("list files", io.list(folder) if search.files is None else search.files):
         place = same_place(one.path)
         inner = place.removeprefix(root)
         if inner != place and not _is_hidden(inner, partitions, is_changelog=_is_changelog(metadata, one.path)):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -14,6 +15,7 @@ from pyspark.sql import functions as F
 
 from sessions import planned
 from sqlext.spark.query.job_names import named_jobs
+from sqlext.spark.session.shown_progress import running_tasks
 
 _LOCAL = ("spark.job.description", "callSite.short", "spark.jobGroup.id")
 
@@ -106,9 +108,15 @@ def test_what_a_user_has_set_comes_first_and_stays(spark: SparkSession, table: s
             spark.range(3).collect()
         assert [*dict.fromkeys(found.descriptions)] == [f"nightly load: DELETE FROM {table}: find rows", "nightly load"]
         assert found.groups == {"nightly"}
+        # As spark-sql and the Thrift server do.
+        text = f"UPDATE {table} SET v = v + 2 WHERE v = 0"
+        context.setJobDescription(f"{text} ")
+        with started(spark) as found:
+            spark.sql(text)
+        assert {*found.descriptions} == {f"UPDATE {table}: fetch rows"}
         context._jsc.sc().setCallSite("load.py:7")
         with started(spark) as found:
-            spark.sql(f"DELETE FROM {table} WHERE v % 2 = 0")
+            spark.sql(f"DELETE FROM {table} WHERE v % 3 = 0")
         assert {*found.names} == {"load.py:7"}
     finally:
         context._jsc.sc().clearCallSite()
@@ -116,6 +124,25 @@ def test_what_a_user_has_set_comes_first_and_stays(spark: SparkSession, table: s
     with started(spark) as found:
         spark.range(3).collect()
     assert "" in found.descriptions
+
+
+def test_running_tasks_are_those_of_the_title(spark: SparkSession) -> None:
+    def run() -> None:
+        with named_jobs(spark, "CALL slow"), named_jobs(spark, "write files"):
+            spark.range(0, 4, 1, 4).selectExpr("java_method('java.lang.Thread', 'sleep', 1000L)").collect()
+
+    thread = InheritableThread(target=run)
+    thread.start()
+    steps, others = [], []
+    while thread.is_alive():
+        steps.append(running_tasks(spark, "CALL slow"))
+        others.append(running_tasks(spark, "CALL quick"))
+        time.sleep(0.05)
+    told = [step for step in steps if step is not None]
+    assert {(step.what, step.total) for step in told} == {("write files", 4)}
+    assert all(0 <= step.done <= 4 for step in told)
+    assert {*others} == {None}
+    assert running_tasks(spark, "CALL slow") is None
 
 
 def test_threads_have_names_of_their_own(spark: SparkSession, table: str) -> None:
