@@ -12,6 +12,7 @@ What is public is in `dir(sqlext)`, everything else is internal and may change i
     local                         tables in this process, without a JVM
     transaction                   several statements, on several tables, as one commit
     procedures                    a function for each procedure of CALL
+    testing                       a test kit: fixtures of pytest, faults, comparison of tables, a simulator
     SqlextError                   the root of errors, each with a condition
     __version__
 
@@ -28,7 +29,7 @@ from typing import TYPE_CHECKING, Any
 from sqlext.version import __version__
 
 if TYPE_CHECKING:
-    from sqlext import local, procedures
+    from sqlext import local, procedures, testing
     from sqlext.any_session import transaction, upsert
     from sqlext.errors import SqlextError
     from sqlext.notebook.shown_table import table
@@ -44,6 +45,7 @@ __all__ = [
     "procedures",
     "session",
     "table",
+    "testing",
     "transaction",
     "upsert",
     "write_stream",
@@ -59,7 +61,7 @@ _MODULES = {
     "upsert": "sqlext.any_session",
     "write_stream": "sqlext.streaming.stream_write",
 }
-_SUBMODULES = frozenset({"local", "procedures"})
+_SUBMODULES = frozenset({"local", "procedures", "testing"})
 _FOR_DRIVERS = frozenset({"attach", "configure", "local", "session"})
 # What these import beside PySpark, and a client of Spark Connect need not have.
 _DRIVER_PACKAGES = ("fastavro", "mmh3", "numpy", "pyarrow", "pyiceberg_core", "pyroaring", "sqlglot")

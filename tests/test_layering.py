@@ -39,6 +39,8 @@ ALLOWED = {
     "spark_session": FORMAT
     | {"storage", "catalog", "scan", "write", "commit", "sql", "spark", "command", "procedure", "dispatch"}
     | {"any_session", "streaming"},
+    "testing": FORMAT
+    | {"storage", "catalog", "commit", "sql", "spark", "command", "local", "any_session", "spark_session"},
     "serve": {"errors", "spark", "spark_session"},
     "any_session": {"errors"},
     "notebook": {"errors", "any_session", "catalog", "description"},
@@ -49,7 +51,17 @@ ALLOWED = {
     "procedure_call": {"any_session"},
     "procedures": {"procedure_call"},
     "version": set(),
-    "__init__": {"any_session", "errors", "local", "notebook", "procedures", "spark_session", "streaming", "version"},
+    "__init__": {
+        "any_session",
+        "errors",
+        "local",
+        "notebook",
+        "procedures",
+        "spark_session",
+        "streaming",
+        "testing",
+        "version",
+    },
 }
 ROOMS = {
     "catalog": ["", "sql", "rest", "catalog_settings"],
@@ -72,6 +84,7 @@ ROOMS = {
     "spark": ["", "shim", "catalog", "scan", "session", "query", "bridge"],
     "spec": ["", "stored_bytes", "avro", "manifests", "metadata"],
     "sql": ["statements", "tokens", "syntax", "", "lowering"],
+    "testing": ["", "simulator", "plugin"],
 }
 """The rooms of a package, each of which may import those before it; "" is the package's own folder, but for modules
 that are named here like a room."""

@@ -9,6 +9,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, TypeAlias
 
+CARE_THREAD = "sqlext-care"
+"""The name of the thread."""
 _LOG = logging.getLogger("sqlext")
 _MOST_TOLD = 100
 # So long a table is left alone after a task of a kind was asked for: what could not be done then will not be possible
@@ -115,7 +117,7 @@ class CareTasks:
         """Has the thread, which is started if there is none, do the work. The lock is held."""
         self._waiting.append((key, task, work))
         if self._thread is None:
-            thread = threading.Thread(target=self._work, name="sqlext-care", daemon=True)
+            thread = threading.Thread(target=self._work, name=CARE_THREAD, daemon=True)
             thread.start()
             self._thread = thread
 

@@ -20,6 +20,7 @@ from sqlext.errors import AnalysisError, NotFoundError
 from sqlext.local.local_creation import create_by_text, create_of_columns
 from sqlext.local.local_table import LocalTable
 from sqlext.local.sessionless import environment_of
+from sqlext.spark.catalog.open_catalogs import OpenCatalogs
 from sqlext.sql.tokens.token_cursor import TokenCursor
 from sqlext.storage.location import configured_location, is_object
 from sqlext.storage.scheme_io import SchemeIO, s3_settings
@@ -103,6 +104,11 @@ class LocalCatalog:
         parts = cursor.dotted_name()
         cursor.expect_end()
         return (self.name, *parts)
+
+
+def opened_by(place: LocalCatalog | LocalTable) -> OpenCatalogs:
+    """What holds the catalog, or the one of the table."""
+    return place._environment.catalogs.opened
 
 
 def open(

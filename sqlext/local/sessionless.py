@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import random
 import time
-from typing import Any, NoReturn
+from collections.abc import Callable, Mapping
+from contextvars import ContextVar
+from typing import Any, NoReturn, TypeAlias
 
 from sqlext.catalog.catalog import Catalog
 from sqlext.catalog.catalog_settings import open_catalog
@@ -51,14 +53,16 @@ class Sessionless:
 NO_SESSION: Any = Sessionless()
 """The one `Sessionless`; it passes for a session."""
 
+Opener: TypeAlias = Callable[[str, Mapping[str, str]], Catalog]
+CATALOG_OPENER: ContextVar[Opener] = ContextVar("CATALOG_OPENER", default=open_catalog)
+"""How this context opens catalogs, by name and options. Tests set it to reach catalogs that the code under test opens
+itself."""
 
-def environment_of(name: str, options: dict[str, str]) -> Environment:
-    """The environment of a process with one catalog, which is opened by `options`. Raises as `open_catalog`."""
 
-    def opened(name: str, options: Any) -> Catalog:
-        return open_catalog(name, options)
-
-    open_catalogs = OpenCatalogs(opened)
+def environment_of(name: str, options: Mapping[str, str], opener: Opener | None = None) -> Environment:
+    """The environment of a process with one catalog, which is opened by `options`, as `opener` does it or by default
+    this context. Raises as `open_catalog`."""
+    open_catalogs = OpenCatalogs(opener or CATALOG_OPENER.get())
     open_catalogs.initialize(name, options)
     catalogs = Catalogs(open_catalogs, RememberedMetadata(), SchemeIO())
     rng, queue = random.Random(), AttemptQueue()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import BinaryIO
 
 from sqlext.storage.allowed_locations import AllowedLocations
@@ -21,17 +22,31 @@ class SchemeIO:
         self.local = LocalFileIO()
         self.objects = ObjectStoreIO(settings or S3Settings())
         self.allowed = allowed or AllowedLocations()
+        self._around: Callable[[FolderIO], FolderIO] | None = None
+
+    @contextmanager
+    def seen_through(self, around: Callable[[FolderIO], FolderIO]) -> Iterator[None]:
+        """While it lasts, each call goes to `around` of the store that has the location; in copies that are pickled
+        meanwhile for ever."""
+        before, self._around = self._around, around
+        try:
+            yield
+        finally:
+            self._around = before
 
     def require_readable(self, location: str) -> None:
         self.allowed.require_readable(location)
 
     def _to_read(self, location: str) -> FolderIO:
         self.allowed.require_readable(location)
-        return self._of(location)
+        return self._seen(self._of(location))
 
     def _to_write(self, location: str) -> FolderIO:
         self.allowed.require_writable(location)
-        return self._of(location)
+        return self._seen(self._of(location))
+
+    def _seen(self, store: FolderIO) -> FolderIO:
+        return store if self._around is None else self._around(store)
 
     def _of(self, location: str) -> FolderIO:
         return self.objects if is_object(location) else self.local

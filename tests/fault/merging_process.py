@@ -33,6 +33,7 @@ POINTS = {
 }
 ROWS = [(1, "a"), (2, "b"), (3, "c")]
 OF_SERVING = (9, "serving")
+LOCAL = LocalFileIO()
 SMALL = SmallFiles(1 << 20, merge_data_files)
 
 
@@ -40,10 +41,10 @@ class MergingIO(FaultyIO):
     """Also at what only merging does."""
 
     def read(self, location: str) -> bytes:
-        return self._answered("read", location, lambda: LocalFileIO.read(self, location))
+        return self._answered("read", location, lambda: LOCAL.read(location))
 
     def open_output(self, location: str) -> BinaryIO:
-        return self._answered("open", location, lambda: LocalFileIO.open_output(self, location))
+        return self._answered("open", location, lambda: LOCAL.open_output(location))
 
     def _answered(self, operation: str, location: str, effect: Callable[[], Any]) -> Any:
         answer: list[Any] = []

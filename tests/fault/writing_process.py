@@ -13,24 +13,26 @@ from collections import Counter
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any, BinaryIO, cast
+from typing import Any
 
 from fault.looked_up_change import LookedUpChange
-from simulator.faults import CHANGELOG_POINTS, kind_of
+from simulator.faults import CHANGELOG_POINTS
 from simulator.statements import Change, Compact, Create, Drop, Replace, Rows, Statement, live_rows
 from sqlext.catalog.catalog_settings import open_catalog
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.commit.loop.attempt_queue import AttemptQueue
 from sqlext.errors import CommitStateUnknown, SqlextError, StorageError, ValidationConflict
 from sqlext.scan.files.manifest_cache import ManifestCache
-from sqlext.storage.file_io import LocalFileIO
+from sqlext.storage.file_io import FolderIO, LocalFileIO
+from sqlext.testing.file_kind import kind_of
+from sqlext.testing.watched_io import WatchedIO
 
 # A fork of a process that has threads may hang.
 processes = multiprocessing.get_context("forkserver")
 processes.set_forkserver_preload(["fault.writing_process", "sqlext.commit.group.host_committer", "psycopg"])
 
 
-class FaultyIO(LocalFileIO):
+class FaultyIO(WatchedIO):
     """Local files; `befalls` runs in place of the `nth` effect of an operation on a kind of file."""
 
     def __init__(
@@ -39,28 +41,14 @@ class FaultyIO(LocalFileIO):
         nth: int = 1,
         befalls: Callable[[Callable[[], Any]], Any] | None = None,
     ) -> None:
+        super().__init__(LocalFileIO(), self._at)
         self.point = point
         self.left = nth
         self.befalls = befalls
 
-    def create(self, location: str, data: bytes, **given: Any) -> None:
-        self._at("create", location, lambda: LocalFileIO.create(self, location, data, **given))
-
-    def replace(self, location: str, data: bytes, **given: Any) -> None:
-        self._at("replace", location, lambda: LocalFileIO.replace(self, location, data, **given))
-
-    def delete(self, location: str, **given: Any) -> None:
-        self._at("delete", location, lambda: LocalFileIO.delete(self, location, **given))
-
-    def delete_folder(self, location: str) -> None:
-        self._at("delete_folder", location, lambda: LocalFileIO.delete_folder(self, location))
-
     @property
     def is_reached(self) -> bool:
         return self.left == 0
-
-    def open_output(self, location: str) -> BinaryIO:
-        return cast(BinaryIO, self._at("create", location, lambda: LocalFileIO.open_output(self, location)))
 
     def _at(self, operation: str, location: str, effect: Callable[[], Any]) -> Any:
         if self.befalls is not None and (operation, kind_of(location)) == self.point:
@@ -73,7 +61,7 @@ class FaultyIO(LocalFileIO):
 class LocalProcess:
     """What a statement needs of the process that runs it."""
 
-    def __init__(self, options: Mapping[str, str], seed: object = 0, io: LocalFileIO | None = None) -> None:
+    def __init__(self, options: Mapping[str, str], seed: object = 0, io: FolderIO | None = None) -> None:
         self.catalog = open_catalog("lake", options)
         if io is not None:
             self.catalog._io = io  # type: ignore[attr-defined]

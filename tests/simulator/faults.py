@@ -7,24 +7,12 @@ of faults. The numbers FP… are those of the list in the project's requirements
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 from sqlext.errors import StorageError
-
-_KINDS = (
-    (re.compile(r"/_changelog/[^/]*\.parquet$"), "changelog data file"),
-    (re.compile(r"/_changelog/snap-[^/]*\.avro$"), "changelog manifest list"),
-    (re.compile(r"/_changelog/[^/]*-m[0-9]+\.avro$"), "changelog manifest"),
-    (re.compile(r"/metadata/(v[0-9]+|[0-9]+-[^/]*)(\.gz)?\.metadata\.json$"), "table metadata"),
-    (re.compile(r"/version-hint\.text$"), "hint"),
-    (re.compile(r"/snap-[^/]*\.avro$"), "manifest list"),
-    (re.compile(r"/[^/]*-m[0-9]+\.avro$"), "manifest"),
-    (re.compile(r"\.puffin$"), "deletion vector"),
-    (re.compile(r"\.parquet$"), "data file"),
-)
+from sqlext.testing.file_kind import kind_of
 
 POINTS: dict[str, tuple[str, str]] = {
     "FP01-03 data or delete file": ("create", "data file"),
@@ -59,10 +47,6 @@ CHANGELOG_POINTS: dict[str, tuple[str, str]] = {
 
 class Killed(BaseException):
     """The process is gone: it does nothing more, not even clean up."""
-
-
-def kind_of(location: str) -> str:
-    return next((kind for pattern, kind in _KINDS if pattern.search(location)), "folder")
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Literal, TypeAlias, TypeVar
 from greenlet import getcurrent, greenlet
 
 from simulator.database import SharedDatabase
-from simulator.faults import Fault, Killed, kind_of, refused, without_answer
+from simulator.faults import Fault, Killed, refused, without_answer
 from simulator.server import SharedServer
 from simulator.store import Store
 from sqlext.catalog.rest.rest_catalog import RestCatalog
@@ -21,6 +21,7 @@ from sqlext.commit.loop.attempt_queue import AttemptQueue
 from sqlext.errors import CommitStateUnknown, SqlextError
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.storage.file_io import FileStatus
+from sqlext.testing.file_kind import kind_of
 
 if TYPE_CHECKING:
     from simulator.statements import Statement

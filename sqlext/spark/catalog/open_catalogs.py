@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from threading import Lock
 
 from sqlext.catalog.catalog import Catalog
@@ -55,8 +56,9 @@ class OpenCatalogs:
     ) -> None:
         self._open_catalog = open_catalog
         self._session_names = session_names
-        # Entries are immutable and never replaced, so reads need no lock.
+        # Entries are immutable, so reads need no lock.
         self._by_name: dict[str, OpenCatalog] = {}
+        self._around: Callable[[str, OpenCatalog], Catalog] | None = None
         # Held while a catalog is opened, which may send requests to its server.
         self._opening = Lock()
 
@@ -69,7 +71,24 @@ class OpenCatalogs:
                 catalog = self._open_catalog(name, options)
                 beside = self._session_names if name == SPARK_CATALOG else None
                 cares, grouped = cares_for_keyed_tables(name, options), group_commit(name, options)
-                self._by_name[name] = OpenCatalog(catalog, dict(options), grouped, beside, cares)
+                opened = OpenCatalog(catalog, dict(options), grouped, beside, cares)
+                self._by_name[name] = self._seen(name, opened)
+
+    @contextmanager
+    def seen_through(self, around: Callable[[str, OpenCatalog], Catalog]) -> Iterator[None]:
+        """While it lasts, what `around` makes of each catalog stands in its place; for those that are opened meanwhile
+        also afterwards. Calls may be nested."""
+        with self._opening:
+            outer, before, self._around = self._around, self._by_name, around
+            self._by_name = {name: self._seen(name, one) for name, one in before.items()}
+        try:
+            yield
+        finally:
+            with self._opening:
+                self._by_name, self._around = {**self._by_name, **before}, outer
+
+    def _seen(self, name: str, opened: OpenCatalog) -> OpenCatalog:
+        return opened if self._around is None else replace(opened, catalog=self._around(name, opened))
 
     def require_settings(self, catalogs: Mapping[str, Mapping[str, str]]) -> None:
         """Raises AnalysisError CATALOG_IS_OPEN for an option, by catalog, whose value differs from an open
