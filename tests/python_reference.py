@@ -11,11 +11,12 @@ from pathlib import Path
 from typing import Any
 
 import sqlext
-from sqlext import local, procedures
+from sqlext import local, procedures, testing
 from sqlext.changelog.debezium import from_debezium
 from sqlext.local import LocalCatalog, LocalTable
 from sqlext.notebook.shown_table import ShownTable, TablePlots
 from sqlext.streaming.stream_write import StreamWrite
+from sqlext.testing import simulator
 
 DOCS = Path(__file__).resolve().parents[1] / "docs" / "python.md"
 _BEGIN = "<!-- what follows is made by tests/python_reference.py -->\n"
@@ -37,6 +38,12 @@ def reference() -> str:
         _listed(LocalCatalog, [name for name in vars(LocalCatalog) if inspect.isfunction(vars(LocalCatalog)[name])]),
         "### Methods of a table: `sqlext.local.LocalTable`\n",
         _listed(LocalTable, [name for name in vars(LocalTable) if inspect.isfunction(vars(LocalTable)[name])]),
+        *_functions("Tests of pipelines", "sqlext.testing", testing.assert_tables_equal, testing.table_difference),
+        *_functions(None, "sqlext.testing", testing.make_table),
+        f"### `sqlext.testing.Faults`\n\n{inspect.getdoc(testing.Faults)}\n",
+        _listed(testing.Faults, ["lose_next_commit", "lose_answer", "fail_storage", "kill_worker", "reach"]),
+        f"### `sqlext.testing.TemporaryCatalog`\n\n{inspect.getdoc(testing.TemporaryCatalog)}\n",
+        *_functions(None, "sqlext.testing.simulator", simulator.simulate),
         *_functions("Streams and change feeds", "sqlext", sqlext.write_stream),
         "### Methods of `write_stream(rows)`\n",
         _listed(StreamWrite, [name for name in vars(StreamWrite) if inspect.isfunction(vars(StreamWrite)[name])]),
@@ -86,6 +93,8 @@ def _signature(name: str, function: Callable[..., Any]) -> str:
 
 
 def _default(value: object) -> str:
+    if inspect.isfunction(value):
+        return value.__name__
     return "{}" if value == {} else repr(value)
 
 

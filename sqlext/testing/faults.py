@@ -83,16 +83,16 @@ class Faults:
     raises FaultNotMet, unless `required` is False or another error ends it. Blocks may be nested, or be entered by one
     `with`.
 
-    >>> import sqlext.local
-    >>> from sqlext.testing import Faults
-    >>> lake = sqlext.local.open(folder)
-    >>> lake.create_namespace("db")
-    >>> orders = lake.create_table("CREATE TABLE db.orders (id BIGINT, buyer STRING, PRIMARY KEY (id))")
-    >>> with Faults(lake).lose_next_commit():
-    ...     orders.append([{"id": 1, "buyer": "Ada"}])
-    1
-    >>> orders.metadata("snapshots").num_rows
-    2
+        >>> import sqlext.local
+        >>> from sqlext.testing import Faults
+        >>> lake = sqlext.local.open(folder)
+        >>> lake.create_namespace("shop")
+        >>> orders = lake.create_table("CREATE TABLE shop.orders (id BIGINT, buyer STRING, PRIMARY KEY (id))")
+        >>> with Faults(lake).lose_next_commit():
+        ...     orders.append([{"id": 1, "buyer": "Ada"}])
+        1
+        >>> orders.metadata("snapshots").num_rows
+        2
     """
 
     def __init__(self, *places: LocalCatalog | LocalTable, further: Callable[[], Iterable[object]] = tuple) -> None:

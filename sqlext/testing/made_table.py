@@ -36,16 +36,17 @@ def make_table(
 
     Raises as `LocalCatalog.create_table` and `LocalTable.upsert`, and ValueError for CSV that does not fit the columns.
 
-    >>> from sqlext.testing import TemporaryCatalog, make_table
-    >>> lake = TemporaryCatalog.within(folder).open()
-    >>> rows = '''
-    ...     id,buyer,paid
-    ...     1,Ada,19.90
-    ...     2,,5
-    ... '''
-    >>> orders = make_table(lake, "id BIGINT, buyer STRING, paid DECIMAL(9, 2)", name="db.orders", key="id", rows=rows)
-    >>> orders.to_arrow(where="buyer IS NULL").to_pylist()
-    [{'id': 2, 'buyer': None, 'paid': Decimal('5.00')}]
+        >>> from sqlext.testing import TemporaryCatalog, make_table
+        >>> lake = TemporaryCatalog.within(folder).open()
+        >>> rows = '''
+        ...     id,buyer,paid
+        ...     1,Ada,19.90
+        ...     2,,5
+        ... '''
+        >>> columns = "id BIGINT, buyer STRING, paid DECIMAL(9, 2)"
+        >>> orders = make_table(lake, columns, name="db.orders", key="id", rows=rows)
+        >>> orders.to_arrow(where="buyer IS NULL").to_pylist()
+        [{'id': 2, 'buyer': None, 'paid': Decimal('5.00')}]
     """
     parts = _parts(name)
     for depth in range(1, len(parts)):

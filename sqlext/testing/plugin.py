@@ -57,7 +57,8 @@ def sqlext_catalog(pytestconfig: pytest.Config, tmp_path_factory: pytest.TempPat
 
 @pytest.fixture
 def sqlext_warehouse(sqlext_catalog: TemporaryCatalog) -> Iterator[TemporaryCatalog]:
-    """The catalog, empty at the beginning of each test: all that is in it goes at the test's end."""
+    """The catalog, empty at the beginning of each test: all that is in it goes before and after."""
+    sqlext_catalog.clear()
     yield sqlext_catalog
     sqlext_catalog.clear()
 

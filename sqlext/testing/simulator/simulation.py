@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -51,6 +52,7 @@ def simulate(
     attempts: int = 3,
     reset: Callable[[], object] | None = None,
     shrink_s: float = 10.0,
+    numbers: Iterator[int] | None = None,
 ) -> None:
     """Has the pipeline `apply` bring a random history into `table`, and raises SimulationFailed if it goes wrong.
 
@@ -63,17 +65,18 @@ def simulate(
 
     `key` is the table's key by default. Rows that the table has are the beginning. A history that fails is shortened
     for `shrink_s` seconds, for which `reset` brings everything to the state of the beginning; by default it sets the
-    rows of the table. A pipeline that remembers batches tells them apart by their number.
+    rows of the table. A pipeline that remembers batches tells them apart by their `numbers`, by default
+    from 1 on.
 
     The table is of `sqlext.local`; one of a Spark session is the same table there, by the same catalog.
 
     Raises ValueError for a table without a key, and for columns of a type that nothing is drawn of.
 
-    >>> from sqlext.testing import TemporaryCatalog, make_table
-    >>> from sqlext.testing.simulator import simulate
-    >>> lake = TemporaryCatalog.within(folder).open()
-    >>> orders = make_table(lake, "id BIGINT, buyer STRING", name="db.orders", key="id")
-    >>> simulate(lambda batch: orders.upsert(batch.rows()), orders, seed=7)
+        >>> from sqlext.testing import TemporaryCatalog, make_table
+        >>> from sqlext.testing.simulator import simulate
+        >>> lake = TemporaryCatalog.within(folder).open()
+        >>> orders = make_table(lake, "id BIGINT, buyer STRING", name="db.simulated", key="id")
+        >>> simulate(lambda batch: orders.upsert(batch.rows()), orders, seed=7)
     """
     __tracebackhide__ = True
     by = tuple(key) if key is not None else table.key
@@ -90,7 +93,15 @@ def simulate(
         values=values or {},
     )
     pipeline = _Pipeline(
-        apply, table, by, model, read or table.to_arrow, faults or Faults(table), atomic=atomic, attempts=attempts
+        apply,
+        table,
+        by,
+        model,
+        read or table.to_arrow,
+        faults or Faults(table),
+        atomic=atomic,
+        attempts=attempts,
+        numbers=numbers or itertools.count(1),
     )
     before = given_rows(pipeline.read()).rows
     failure = pipeline.run(history, before)
@@ -104,10 +115,11 @@ def simulate(
 
 
 def simulate_seeds(seeds: Iterable[int], apply: Apply, table: LocalTable, **given: Any) -> None:
-    """`simulate` with each of the seeds, on the table as the one before has left it."""
+    """`simulate` with each of the seeds: on the table as the one before left it, with batches of further numbers."""
     __tracebackhide__ = True
+    numbers = itertools.count(1)
     for seed in seeds:
-        simulate(apply, table, seed=seed, **given)
+        simulate(apply, table, seed=seed, numbers=numbers, **given)
 
 
 @dataclass
@@ -119,9 +131,9 @@ class _Failure:
     told: list[str]
 
 
-@dataclass
+@dataclass(frozen=True)
 class _Pipeline:
-    """The pipeline under test, its table, and the number of the last batch."""
+    """The pipeline under test, and its table."""
 
     apply: Apply
     table: LocalTable
@@ -131,7 +143,7 @@ class _Pipeline:
     faults: Faults
     atomic: bool
     attempts: int
-    number: int = field(default=0, kw_only=True)
+    numbers: Iterator[int]
 
     def run(self, history: Sequence[Step], stored: Iterable[Row]) -> _Failure | None:
         """None if the pipeline does what it must, from the rows `stored` on."""
@@ -158,8 +170,7 @@ class _StepRun:
         self._step = step
         self._befallen: list[str] = []
         self.before = before
-        pipeline.number += 1
-        self.batch = Batch(pipeline.number, tuple(self._changes()), pipeline.table.schema, tuple(pipeline.key))
+        self.batch = Batch(next(pipeline.numbers), tuple(self._changes()), pipeline.table.schema, tuple(pipeline.key))
         self.after = self._changed(before, self.batch.changes)
 
     def failure(self) -> str | None:
