@@ -5,6 +5,7 @@ Standard library only; `members` are the bytes of an archive's files by their pa
 
 from __future__ import annotations
 
+import configparser
 import io
 import re
 import tarfile
@@ -27,10 +28,15 @@ def members(archive: Path) -> dict[str, bytes]:
 
 
 def faults_of_wheel(
-    wheel: Mapping[str, bytes], version: str, sources: Mapping[str, bytes], jars: Sequence[str], machine: Sequence[str]
+    wheel: Mapping[str, bytes],
+    version: str,
+    sources: Mapping[str, bytes],
+    jars: Sequence[str],
+    machine: Sequence[str],
+    points: Mapping[str, Mapping[str, str]],
 ) -> list[str]:
-    """What is wrong: `sources` are the clone's files as the wheel names them, `jars` the names of the shim's jars, and
-    `machine` are texts that would tell of the machine that made it."""
+    """What is wrong: `sources` are the clone's files as the wheel names them, `jars` the names of the shim's jars,
+    `machine` are texts that would tell of the machine that made it, and `points` the entry points by their groups."""
     about = f"sqlext-{version}.dist-info/"
     expected = {**dict.fromkeys(sources), **dict.fromkeys(f"sqlext/jars/{name}" for name in jars)}
     found = {name for name in wheel if not name.startswith(about)}
@@ -42,6 +48,7 @@ def faults_of_wheel(
         *([] if "sqlext/py.typed" in wheel else ["sqlext/py.typed is missing: types would not be used"]),
         *([] if licences else ["the licence is missing"]),
         *_faults_of_metadata(wheel.get(f"{about}METADATA"), version),
+        *_faults_of_entry_points(wheel.get(f"{about}entry_points.txt", b""), points),
         *_told_machines(wheel, machine),
     ]
 
@@ -68,6 +75,13 @@ def _faults_of_metadata(metadata: bytes | None, version: str) -> list[str]:
     header = metadata.decode().partition("\n\n")[0]
     said = re.findall(r"^Version: (.*)$", header, re.MULTILINE)
     return [] if said == [version] else [f"the metadata say version {', '.join(said)} and not {version}"]
+
+
+def _faults_of_entry_points(told: bytes, points: Mapping[str, Mapping[str, str]]) -> list[str]:
+    found = configparser.ConfigParser(delimiters=("=",))
+    found.read_string(told.decode())
+    there = {group: dict(found[group]) for group in found.sections()}
+    return [] if there == points else [f"the entry points are {there} and not {dict(points)}"]
 
 
 def _told_machines(files: Mapping[str, bytes], machine: Sequence[str]) -> Iterator[str]:

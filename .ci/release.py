@@ -7,6 +7,7 @@ beside the newest PySpark, can be imported and has its jar.
 """
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -84,9 +85,18 @@ def faults_of(wheel: Path, sdist: Path) -> list[str]:
     source = {**_files("sqlext", "sqlext"), **_files("jvm-shim", "jvm-shim")}
     jars = [jar_name(minor) for minor in MINORS]
     return [
-        *distributions.faults_of_wheel(distributions.members(wheel), version, code, jars, machine),
+        *distributions.faults_of_wheel(distributions.members(wheel), version, code, jars, machine, entry_points()),
         *distributions.faults_of_sdist(distributions.members(sdist), version, source, machine),
     ]
+
+
+def entry_points() -> dict[str, dict[str, str]]:
+    """Those of the project, by their groups: its commands, and the plugin of pytest."""
+    # Python 3.10 has no reader of TOML.
+    tables = re.findall(r"^\[project\.([\w.-]+)\]\n((?:\w.*\n)+)", (ROOT / "pyproject.toml").read_text(), re.MULTILINE)
+    found = {name: dict(re.findall(r'^(\S+) = "(.*)"$', lines, re.MULTILINE)) for name, lines in tables}
+    groups = {name.removeprefix("entry-points."): of for name, of in found.items() if name.startswith("entry-points.")}
+    return {"console_scripts": found["scripts"], **groups}
 
 
 def _files(folder: str, named: str) -> dict[str, bytes]:

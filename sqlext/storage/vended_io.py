@@ -35,7 +35,7 @@ class VendedIO(SchemeIO):
 
     def __reduce__(self) -> tuple[object, ...]:
         known = {folder: replace(settings, renew=None) for folder, settings in self._known.items()}
-        return VendedIO, (self._settings, self.allowed, known)
+        return VendedIO, (self._settings, self.allowed, known), {"_around": self._around}
 
     def learn(self, folder: str, options: Mapping[str, str], renew: Renewal) -> bool:
         """Uses the credentials in `options` below `folder`; False if they are known or the folder is local."""

@@ -15,6 +15,8 @@ SOURCES = {"sqlext/__init__.py": b"", "sqlext/py.typed": b"", "sqlext/jvm_shim/A
 METADATA = b"Metadata-Version: 2.4\nName: sqlext\nVersion: 1.2.3\n\nVersion: of the README"
 JARS = ["shim4.0.jar", "shim4.1.jar"]
 MACHINE = ["/home/ada/sqlext/"]
+TOLD_POINTS = b"[console_scripts]\nsqlext = sqlext.app:main\n\n[pytest11]\nsqlext = a.b\n"
+POINTS = {"console_scripts": {"sqlext": "sqlext.app:main"}, "pytest11": {"sqlext": "a.b"}}
 
 
 def zipped(files: Mapping[str, bytes]) -> bytes:
@@ -31,6 +33,7 @@ def wheel(**changed: bytes | None) -> dict[str, bytes]:
         **{f"sqlext/jars/{name}": zipped({"A.class": b"A"}) for name in JARS},
         "sqlext-1.2.3.dist-info/METADATA": METADATA,
         "sqlext-1.2.3.dist-info/RECORD": b"",
+        "sqlext-1.2.3.dist-info/entry_points.txt": TOLD_POINTS,
         "sqlext-1.2.3.dist-info/licenses/LICENSE": b"Apache",
         **changed,
     }
@@ -46,6 +49,14 @@ def wheel(**changed: bytes | None) -> dict[str, bytes]:
         ({"sqlext/jars/shim4.1.jar": None}, "sqlext/jars/shim4.1.jar is missing"),
         ({"tests/test_a.py": b""}, "tests/test_a.py does not belong into a wheel"),
         ({"sqlext-1.2.3.dist-info/licenses/LICENSE": None}, "the licence is missing"),
+        (
+            {"sqlext-1.2.3.dist-info/entry_points.txt": b"[console_scripts]\nsqlext = sqlext.app:main\n"},
+            f"the entry points are {{'console_scripts': {{'sqlext': 'sqlext.app:main'}}}} and not {POINTS}",
+        ),
+        (
+            {"sqlext-1.2.3.dist-info/entry_points.txt": None},
+            f"the entry points are {{}} and not {POINTS}",
+        ),
         ({"sqlext-1.2.3.dist-info/METADATA": None}, "the metadata are missing"),
         ({"sqlext-1.2.3.dist-info/METADATA": b"Version: 1.2.2\n"}, "the metadata say version 1.2.2 and not 1.2.3"),
         (
@@ -55,7 +66,7 @@ def wheel(**changed: bytes | None) -> dict[str, bytes]:
     ],
 )
 def test_faults_of_a_wheel(changed: dict[str, bytes | None], fault: str | None) -> None:
-    found = faults_of_wheel(wheel(**changed), "1.2.3", SOURCES, JARS, MACHINE)
+    found = faults_of_wheel(wheel(**changed), "1.2.3", SOURCES, JARS, MACHINE, POINTS)
     assert found == ([] if fault is None else [fault])
 
 
