@@ -11,9 +11,9 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
 
-import pyarrow as pa
 import pytest
 
 import sqlext.local
@@ -22,8 +22,12 @@ from sqlext.errors import CommitStateUnknown, DataError, SqlextError, StorageErr
 from sqlext.local import LocalCatalog, LocalTable
 from sqlext.local.local_catalog import opened_by
 from sqlext.local.sessionless import CATALOG_OPENER
+from sqlext.storage.object_store import S3Settings
+from sqlext.storage.scheme_io import SchemeIO
+from sqlext.storage.vended_io import VendedIO
 from sqlext.testing import FaultNotMet, Faults, TemporaryCatalog, assert_tables_equal, make_table
 from sqlext.testing.strikes import Strikes
+from sqlext.testing.watched_io import WatchedIO
 
 COLUMNS = "id BIGINT, buyer STRING"
 ADA, BO, EVE = {"id": 1, "buyer": "Ada"}, {"id": 2, "buyer": "Bo"}, {"id": 3, "buyer": "Eve"}
@@ -290,12 +294,29 @@ def test_strikes_are_shared_by_processes() -> None:
     assert not endless.take()
 
 
-def test_a_store_on_its_way_to_a_worker_takes_the_fault_with_it(lake: LocalCatalog, orders: LocalTable) -> None:
+@pytest.mark.parametrize("io", [SchemeIO(), VendedIO(S3Settings())], ids=["own", "vended"])
+def test_a_store_on_its_way_to_a_worker_takes_the_fault_with_it(io: SchemeIO) -> None:
+    with io.seen_through(partial(WatchedIO, around=_refuse)):
+        there = pickle.loads(pickle.dumps(io))
+        for store in (io, there):
+            with pytest.raises(StorageError):
+                store.read("/nowhere/a.parquet")
+    with pytest.raises(FileNotFoundError):
+        io.read("/nowhere/a.parquet")
+
+
+def _refuse(operation: str, location: str, effect: Callable[[], object]) -> object:
+    raise StorageError("STORAGE_FAILURE", operation=operation, path=location, reason="of the test")
+
+
+def test_a_worker_counts_the_strikes_of_its_driver(lake: LocalCatalog, orders: LocalTable) -> None:
     io = opened_by(orders).of("lake").catalog.io
-    location = f"{pa.__name__}"
-    with Faults(orders).fail_storage("read", path=location):
+    with Faults(orders).fail_storage("read", path="a.parquet") as refused:
         there = pickle.loads(pickle.dumps(io))
         with pytest.raises(StorageError):
-            there.read(f"/nowhere/{location}")
+            there.read("/nowhere/a.parquet")
+        assert refused.met == 1
+        with pytest.raises(FileNotFoundError):
+            io.read("/nowhere/a.parquet")
     with pytest.raises(FileNotFoundError):
-        there.read(f"/nowhere/{location}")
+        there.read("/nowhere/a.parquet")
