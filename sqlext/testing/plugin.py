@@ -72,10 +72,12 @@ def sqlext_local(sqlext_warehouse: TemporaryCatalog) -> LocalCatalog:
 @pytest.fixture(scope="session")
 def sqlext_spark_session(pytestconfig: pytest.Config, sqlext_catalog: TemporaryCatalog) -> Iterator[SparkSession]:
     """The Spark session of the run, with the catalog; a suite that has one of its own overrides this fixture."""
+    running = import_module("sqlext.spark.shim.java_objects").active_context()
     settings = {**_SETTINGS, **sqlext_catalog.settings, **_pairs(pytestconfig, "sqlext_spark_settings")}
     spark = sqlext.session(master=pytestconfig.getini("sqlext_spark_master"), conf=settings)
     yield spark
-    spark.stop()
+    if running is None:
+        spark.stop()
 
 
 @pytest.fixture
