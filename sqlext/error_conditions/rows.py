@@ -181,8 +181,8 @@ ROWS: Mapping[str, Condition] = {
     ),
     "CHANGES_OF_NO_TABLE": Condition(
         "42809",
-        "The changes of {name} are refused: a tag, a snapshot or a metadata table has no changes. Name the table, or a"
-        " branch of it.",
+        "The changes of {name} are refused: a tag, a snapshot, a metadata table or the view ro has none. Name the"
+        " table, or a branch of it.",
     ),
     "CHANGES_NOT_BEHIND": Condition(
         "42000",

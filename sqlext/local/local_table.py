@@ -291,7 +291,8 @@ class LocalTable:
         place, table = catalogs.locate(self._parts)
         if place.metadata_table is not None:
             raise AnalysisError("PLACE_READ_ONLY", name=self.name)
-        return catalogs.version(travel(handle_of(self._parts[0], table), table.metadata, {**place.at, **at}))
+        handle = place.seen_by(handle_of(self._parts[0], table))
+        return catalogs.version(travel(handle, table.metadata, {**place.at, **at}))
 
 
 def _append(environment: Environment, target: Target, rows: pa.Table) -> int:

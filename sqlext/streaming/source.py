@@ -106,7 +106,7 @@ class StreamingSource:
         """Whether rows have row kinds. Raises as `source_options`, and UnsupportedError STREAM_OF_PLACE for a snapshot
         or a table read by path."""
         handle = TableHandle.decode(arguments["table"])
-        if handle.catalog is None or handle.snapshot_id is not None:
+        if handle.catalog is None or handle.snapshot_id is not None or handle.read_optimized:
             raise UnsupportedError("STREAM_OF_PLACE", name=handle.full_name)
         return {"row_kinds": source_options(arguments["options"]).row_kinds}
 

@@ -63,6 +63,14 @@ def test_changes_with_their_kinds_keep_a_copy(spark: SparkSession, table_name: s
     assert _rows(spark, copy) == _rows(spark, table_name) == [(1, "AA"), (3, "c"), (4, "d")]
 
 
+def test_a_part_of_a_table_is_no_source(spark: SparkSession, table_name: str, tmp_path: Path) -> None:
+    for name in (table_name, f"{table_name}_copy"):
+        spark.sql(f"CREATE TABLE {name} (id INT)")
+    spark.sql(f"INSERT INTO {table_name} VALUES (1)")
+    with pytest.raises(AnalysisException, match=f"STREAM_OF_PLACE.*{table_name}.ro"):
+        _copy(spark, f"{table_name}.ro", f"{table_name}_copy", tmp_path / "c")
+
+
 def test_where_a_stream_begins(spark: SparkSession, table_name: str, tmp_path: Path) -> None:
     for name in (table_name, f"{table_name}_copy"):
         spark.sql(f"CREATE TABLE {name} (id INT)")

@@ -26,7 +26,7 @@ def written_table(handle: TableHandle) -> TableName:
     """
     if handle.catalog is None:
         raise UnsupportedError("PATH_TABLE_READ_ONLY", name=handle.full_name)
-    if handle.snapshot_id is not None or handle.metadata_table is not None:
+    if handle.snapshot_id is not None or handle.metadata_table is not None or handle.read_optimized:
         raise AnalysisError("PLACE_READ_ONLY", name=handle.full_name)
     branch = () if handle.branch is None else (f"branch_{handle.branch}",)
     return TableName((handle.catalog, *handle.namespace, handle.name, *branch))

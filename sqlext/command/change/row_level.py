@@ -115,7 +115,7 @@ def load_target(environment: Environment, spark: SparkSession, name: TableName, 
     place, table = environment.catalogs.locate(name.parts)
     if environment.batch is not None:
         environment.batch.run.require_first(table.metadata, str(name))
-    if place.metadata_table is not None or place.at.keys() - {"branch"}:
+    if not place.is_head:
         raise AnalysisError("PLACE_READ_ONLY", name=name)
     require_writable_names((field.name for field in table.metadata.schema().fields), str(name))
     handle = travel(handle_of(name.catalog, table), table.metadata, place.at)

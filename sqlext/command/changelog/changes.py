@@ -105,7 +105,7 @@ class ChangeFeed:
         """The table `parts`, at the head of main or of the branch in the name. Raises AnalysisError
         CHANGES_OF_NO_TABLE."""
         place, table = self._environment.catalogs.locate(parts)
-        if place.metadata_table is not None or place.at.keys() - {"branch"}:
+        if not place.is_head:
             raise AnalysisError("CHANGES_OF_NO_TABLE", name=".".join(parts))
         return travel(handle_of(parts[0], table), table.metadata, place.at), table.metadata
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 from sqlext.catalog.catalog import Catalog, LoadedTable
@@ -144,7 +144,7 @@ class CatalogBridge:
         wap_branch = arguments.get("wap_branch")
         if not at and wap_branch in table.metadata.refs and WAP_ENABLED.of(table.metadata.properties):
             at = {"branch": wap_branch}
-        handle = replace(handle_of(arguments["catalog"], table), metadata_table=place.metadata_table)
+        handle = place.seen_by(handle_of(arguments["catalog"], table))
         return travel(handle, table.metadata, at)
 
     def _newest_version(self, arguments: Arguments) -> Answer:
@@ -260,7 +260,7 @@ class CatalogBridge:
             return  # a table that was created concurrently
         if place.parts == parts[:-1] and parts[-1].lower() == _CHANGES:
             part, way_out = "the change feed", "It goes when its table is dropped"
-        elif place.metadata_table is not None:
+        elif place.metadata_table is not None or place.read_optimized:
             part, way_out = place.part, "It goes when its table is dropped"
         else:
             kind, value = next(iter(place.at.items()))

@@ -69,8 +69,10 @@ class ScanBridge:
         all_deletes: bool = False,
         paths: AbstractSet[str] | None = None,
     ) -> ScanPlan:
-        """The scan plan of a table version; see `plan_scan`."""
-        return plan_scan(
+        """The scan plan of a table version; see `plan_scan`. A read-optimized one has the data files to which no
+        delete applies."""
+        optimized = version.handle.read_optimized
+        plan = plan_scan(
             version.io,
             version.metadata,
             version.snapshot,
@@ -79,9 +81,13 @@ class ScanBridge:
             position_deletes=self._position_deletes,
             keep_deleted=keep_deleted,
             with_metrics=with_metrics,
-            all_deletes=all_deletes,
+            # Which files are part of the view does not depend on the predicate.
+            all_deletes=all_deletes or optimized,
             paths=paths,
         )
+        if not optimized:
+            return plan
+        return ScanPlan(tuple(one for one in plan.tasks if not one.deleted_rows and not one.has_equality_deletes))
 
     def all_tasks(self, version: TableVersion) -> Mapping[str, FileScanTask]:
         """Scan tasks of all data files by path, with those of files without a live row."""
@@ -102,7 +108,7 @@ class ScanBridge:
         """The deletes of a table version, without a look at data files. The shim refers to groups by their index in
         `equality`."""
         snapshot = version.snapshot
-        if snapshot is None:
+        if snapshot is None or version.handle.read_optimized:
             return LiveDeletes()
 
         def load() -> tuple[LiveDeletes, int]:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, fields
 
+# What follows a table's name, as in Paimon, for its data files without deletes.
+READ_OPTIMIZED = "ro"
+
 
 @dataclass(frozen=True, slots=True)
 class TableHandle:
@@ -12,7 +15,8 @@ class TableHandle:
 
     `catalog` is None for a table read by path; `metadata_table` is e.g. `snapshots`. A handle with a `branch` is at its
     head, or at the head of main if the metadata does not have the branch. `as_current`: the snapshot is read by the
-    table's current schema; `changelog`: its stored changelog is read. `table_uuid` differs from that of a dropped table
+    table's current schema; `changelog`: its stored changelog is read; `read_optimized`: only data files are read to
+    which no delete applies. `table_uuid` differs from that of a dropped table
     with the same name, and `contents` from that of a metadata file with the same name, as after a new registration.
     Answers about equal handles are equal. A handle suffices to load the table again, so no state is lost with a cache.
     """
@@ -28,6 +32,7 @@ class TableHandle:
     branch: str | None = None
     as_current: bool = False
     changelog: bool = False
+    read_optimized: bool = False
 
     def encode(self) -> str:
         """The handle as text, for the shim."""
@@ -43,4 +48,5 @@ class TableHandle:
     def full_name(self) -> str:
         """The dotted name, for messages."""
         parts = [*([self.catalog] if self.catalog else []), *self.namespace, self.name]
-        return ".".join([*parts, *([self.metadata_table] if self.metadata_table else [])])
+        ending = [READ_OPTIMIZED] if self.read_optimized else [self.metadata_table] if self.metadata_table else []
+        return ".".join([*parts, *ending])

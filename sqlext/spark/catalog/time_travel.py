@@ -1,7 +1,8 @@
 """The version of a table that a name, a `VERSION AS OF` clause or a read option selects.
 
-A name may continue after the table's: `t.files` is a metadata table, `t.branch_b`, `t.tag_v1`, `t.snapshot_id_<id>` and
-`t.at_timestamp_<milliseconds>` are versions of `t`. A table with that full name has precedence.
+A name may continue after the table's: `t.files` is a metadata table, `t.ro` the read-optimized view, `t.branch_b`,
+`t.tag_v1`, `t.snapshot_id_<id>` and `t.at_timestamp_<milliseconds>` are versions of `t`. A table with that full name
+has precedence.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 from sqlext.errors import AnalysisError, NotFoundError, UnsupportedError
 from sqlext.scan.metadata_tables.registry import METADATA_TABLES
 from sqlext.spark.catalog.frame_options import require_read_options
-from sqlext.spark.catalog.table_handle import TableHandle
+from sqlext.spark.catalog.table_handle import READ_OPTIMIZED, TableHandle
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.sql.syntax.options_hint import options_in_version
 
@@ -29,15 +30,27 @@ _PIN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class NamedPlace:
-    """A table's name, and the metadata table or version that follows it, or both."""
+    """A table's name, and the metadata table (or view of its rows) or version that follows it, or both."""
 
     parts: tuple[str, ...]
     metadata_table: str | None = None
     at: Mapping[str, str] = field(default_factory=dict)
+    read_optimized: bool = False
+
+    @property
+    def is_head(self) -> bool:
+        """Whether it is the head of main or of a branch, with all of its rows."""
+        return self.metadata_table is None and not self.read_optimized and not self.at.keys() - {"branch"}
+
+    def seen_by(self, handle: TableHandle) -> TableHandle:
+        """The handle with the metadata table or the view that is named."""
+        return replace(handle, metadata_table=self.metadata_table, read_optimized=self.read_optimized)
 
     @property
     def part(self) -> str:
         """The metadata table or version in words, for messages."""
+        if self.read_optimized:
+            return "the read-optimized view"
         if self.metadata_table is not None:
             return f"the metadata table {self.metadata_table}"
         kind, value = next(iter(self.at.items()))
@@ -47,14 +60,16 @@ class NamedPlace:
 def readings(parts: tuple[str, ...]) -> Iterator[NamedPlace]:
     """The possible meanings of a name of catalog, namespace and table, in order of precedence."""
     yield NamedPlace(parts)
-    metadata_table = parts[-1].lower() if parts[-1].lower() in METADATA_TABLES and len(parts) > 3 else None
-    if metadata_table is not None:
+    last = parts[-1].lower() if len(parts) > 3 else ""
+    metadata_table = last if last in METADATA_TABLES else None
+    read_optimized = last == READ_OPTIMIZED
+    if metadata_table is not None or read_optimized:
         parts = parts[:-1]
-        yield NamedPlace(parts, metadata_table)
+        yield NamedPlace(parts, metadata_table, read_optimized=read_optimized)
     selected = _SELECTOR.fullmatch(parts[-1]) if len(parts) > 3 else None
     if selected is not None:
         kind, value = (selected[1], selected[2]) if selected[1] else (selected[3], selected[4])
-        yield NamedPlace(parts[:-1], metadata_table, {kind.lower(): value})
+        yield NamedPlace(parts[:-1], metadata_table, {kind.lower(): value}, read_optimized)
 
 
 def without_hint(at: Mapping[str, Any], name: str) -> Mapping[str, Any]:

@@ -103,6 +103,8 @@ class MetadataAnswers:
         *,
         with_deleted_rows: bool = False,
     ) -> list[list[Any]] | None:
+        if version.handle.read_optimized and not with_deleted_rows:
+            return None  # which files are read is known only once the deletes have been
         return aggregate(
             version.io,
             version.metadata,

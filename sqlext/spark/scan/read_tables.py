@@ -45,7 +45,8 @@ def scanned_tables(query: DataFrame) -> Mapping[TableHandle, Sequence[list[Any]]
 
 def reads_other_versions(query: DataFrame, version: TableVersion) -> bool:
     """Whether the query reads the table at another version or branch."""
-    return any(_at_head(handle) != _at_head(version.handle) for handle, _, _ in _scans(query, version))
+    read = (replace(handle, read_optimized=False) for handle, _, _ in _scans(query, version))
+    return any(_at_head(handle) != _at_head(version.handle) for handle in read)
 
 
 def _scans(query: DataFrame, version: TableVersion) -> list[tuple[TableHandle, list[Any], bool | None]]:
