@@ -31,6 +31,7 @@ from sqlext.command.dml.insert import insert
 from sqlext.command.dml.merge import merge
 from sqlext.command.dml.preview import PREVIEW_SUMMARY_COLUMNS, preview, preview_columns, preview_summary
 from sqlext.command.dml.restore import RESTORE_COLUMNS, restore
+from sqlext.command.dml.returning import returned_columns, returning
 from sqlext.command.dml.transaction_control import control_transaction
 from sqlext.command.dml.truncate import truncate
 from sqlext.command.dml.update import update
@@ -60,6 +61,7 @@ from sqlext.spark.session.shown_progress import ShownProgress
 from sqlext.sql.parser import may_be_ours, parse
 from sqlext.sql.statement_title import statement_title
 from sqlext.sql.statements.maintenance_statement import AnalyzeTable, MaintenanceStatement, Optimize, Vacuum
+from sqlext.sql.statements.returning_statement import Returning
 from sqlext.sql.statements.routine_statement import (
     DescribeFunction,
     DescribeProcedure,
@@ -114,7 +116,9 @@ from sqlext.sql.statements.view_statement import (
 )
 from sqlext.sql.syntax.options_hint import with_versions
 
-AnyStatement: TypeAlias = Statement | MaintenanceStatement | ViewStatement | RoutineStatement | TransactionStatement
+AnyStatement: TypeAlias = (
+    Statement | Returning | MaintenanceStatement | ViewStatement | RoutineStatement | TransactionStatement
+)
 
 _COMMANDS: Mapping[type, Any] = {
     AddConstraint: add_constraint,
@@ -232,10 +236,15 @@ class Dispatch:
         return _parse(arguments["text"], catalogs, current, settings, holds)
 
     def result_schema(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
-        """The schema of a statement whose result has the columns of its table. Raises as `Catalogs.locate`."""
+        """The schema of a statement whose result has the columns of its table, or a query that has the schema.
+
+        Raises as `Catalogs.locate`.
+        """
         statement = self._parsed(arguments)
-        assert isinstance(statement, Preview)
         environment = self._environment.within(arguments["session"])
+        if isinstance(statement, Returning):
+            return {"query": returned_columns(environment, statement)}
+        assert isinstance(statement, Preview)
         return {"schema": struct(preview_columns(environment, statement.table))}
 
     def first_look(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -266,6 +275,8 @@ class Dispatch:
     ) -> Mapping[str, Any]:
         if isinstance(parsed, Preview):
             return self._preview(spark, parsed, arguments)
+        if isinstance(parsed, Returning):
+            return self._returning(spark, parsed, arguments)
         changed = self._environment.transactions.changed_tables(session_id(spark))
         tables = changed if isinstance(parsed, CommitTransaction) else _changed_tables(parsed)
         try:
@@ -400,6 +411,23 @@ class Dispatch:
             return {"rows": [list(row) for row in preview_summary(environment, spark, statement.table, run).rows]}
         return {"kept": preview(environment, spark, statement.table, run, arguments["result"])}
 
+    def _returning(self, spark: SparkSession, statement: Returning, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        inner = statement.statement
+        environment = self._within(spark, arguments)
+        _require_table(spark, inner)
+        command: Callable[[Environment, SparkSession, Any], Outcome] = _COMMANDS[type(inner)]
+        options = inner.options if isinstance(inner, Insert) else {}
+        environment = self._as_batch(environment, spark, arguments, options)
+
+        def run(within: Environment) -> Outcome:
+            return unless_ran_before(
+                within, inner.table.parts, lambda now: command(now, spark, inner), Outcome([Counts().row()])
+            )
+
+        kept = returning(environment, spark, statement, run, arguments["result"])
+        self._renew_caches(spark, inner.table.parts)
+        return {"kept": kept}
+
     def _changed(
         self,
         environment: Environment,
@@ -436,8 +464,8 @@ def _require_table(spark: SparkSession, statement: AnyStatement | None) -> None:
 
 
 def _has_rows_of_table(statement: AnyStatement) -> bool:
-    """Whether the result has the columns of the statement's table."""
-    return isinstance(statement, Preview) and not statement.summary
+    """Whether the result has columns of the statement's table."""
+    return isinstance(statement, Returning) or (isinstance(statement, Preview) and not statement.summary)
 
 
 def _is_overwrite(statement: AnyStatement) -> bool:

@@ -116,7 +116,9 @@ class Thresholds:
         65_536, "rows", "Most changed rows of a commit that the driver computes and stores as its changelog."
     )
     preview_rows: int = _number(
-        10_000, "rows", "Most changed rows that PREVIEW returns: the driver holds them as objects, a few kB each."
+        10_000,
+        "rows",
+        "Most changed rows that PREVIEW or RETURNING gives: the driver holds them as objects, a few kB each.",
     )
 
     @classmethod

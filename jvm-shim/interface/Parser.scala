@@ -15,8 +15,10 @@ import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
 import org.apache.spark.sql.catalyst.trees.Origin
 import org.apache.spark.sql.classic
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.sqlext.{ParsedStatements, SparkInternals}
+import org.apache.spark.sql.sqlext.{ParsedStatements, SparkInternals, StatementErrors}
 import org.apache.spark.sql.types.{DataType, StructType}
+
+import scala.util.{Failure, Success, Try}
 
 object Parser {
   private val settings = "spark.sql.catalog."
@@ -100,12 +102,23 @@ object Parser {
     val answer = Bridge.ask("parse", context)
     Option(answer.get("schema")).map { told =>
       val catalog = Option(answer.get("catalog").textValue)
-      val kept = told.isNull
-      val schema = if (!kept) told else {
+      def command(schema: DataType): LogicalPlan =
+        PythonCommand(context, answer.get("title").asText, catalog, schema.asInstanceOf[StructType], told.isNull)
+      if (!told.isNull) command(DataType.fromJson(told.toString))
+      else {
         catalog.foreach(state.catalogManager.catalog)
-        Bridge.ask("result schema", context).get("schema")
+        val result = Bridge.ask("result schema", context)
+        Option(result.get("query")).map(_.textValue) match {
+          case None => command(DataType.fromJson(result.get("schema").toString))
+          case Some(query) =>
+            // What is wrong with the user's part of the query is told when the statement runs.
+            Try(session.sql(query).schema) match {
+              case Success(schema) => command(SparkInternals.asNullable(schema))
+              case Failure(refused: AnalysisException) => UnaskedStatement(StatementErrors.placed(refused, text))
+              case Failure(failure) => throw failure
+            }
+        }
       }
-      PythonCommand(context, answer.get("title").asText, catalog, DataType.fromJson(schema.toString).asInstanceOf[StructType], kept)
     }
   }
 }

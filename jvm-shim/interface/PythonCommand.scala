@@ -49,8 +49,9 @@ case class PythonCommand(context: Map[String, Any], title: String, catalog: Opti
     }
 }
 
-/** A statement that Python could not be asked about. A parser may throw only Spark's own errors of syntax. */
-case class UnaskedStatement(failure: SqlextException) extends LeafRunnableCommand {
+/** A statement that Python could not be asked about, or whose result has no schema. A parser may throw only Spark's own
+  * errors of syntax. */
+case class UnaskedStatement(failure: Throwable) extends LeafRunnableCommand {
   override def run(session: SparkSession): Seq[Row] = throw failure
 }
 

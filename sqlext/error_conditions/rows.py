@@ -209,6 +209,24 @@ ROWS: Mapping[str, Condition] = {
         " has one set of columns. Nothing was committed. Add the columns with ALTER TABLE, or run the statement between"
         " BEGIN and ROLLBACK and read table_changes there; PREVIEW SUMMARY tells its numbers.",
     ),
+    "RETURNING_REFUSED": Condition("0A000", "{feature} is refused: {reason}."),
+    "RETURNING_TOO_LONG": Condition(
+        "54000",
+        "The change of {name} is refused: RETURNING would give more than {most} rows, which the driver holds. Nothing"
+        " was committed. SET sqlext.plan.preview-rows allows more rows; without RETURNING, table_changes gives the"
+        " changed rows as a query.",
+    ),
+    "RETURNING_OTHER_COLUMNS": Condition(
+        "0A000",
+        "The change of {name} is refused: its RETURNING would have other columns after the statement than before, as it"
+        " adds columns to the table. Nothing was committed. Add the columns with ALTER TABLE first, or name in"
+        " RETURNING those that are there.",
+    ),
+    "RETURNING_NOT_PAIRED": Condition(
+        "0A000",
+        "The change of {name} is refused: its RETURNING needs to know which old row became which new one, and {reason}."
+        " Nothing was committed. {way_out}.",
+    ),
     "PREVIEW_TOO_LONG": Condition(
         "54000",
         "The preview of the change of {name} is refused: it has more than {most} rows. Nothing was committed. PREVIEW"

@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 from typing import NoReturn
 
 from sqlext.sql.statements.maintenance_statement import MaintenanceStatement
+from sqlext.sql.statements.returning_statement import Returning
 from sqlext.sql.statements.routine_statement import RoutineStatement
 from sqlext.sql.statements.statement import (
     Delete,
@@ -31,6 +32,7 @@ from sqlext.sql.syntax.create_table_syntax import parse_create_table
 from sqlext.sql.syntax.maintenance_syntax import parse_analyze, parse_optimize, parse_vacuum
 from sqlext.sql.syntax.options_hint import with_versions
 from sqlext.sql.syntax.ref_syntax import parse_reference_change, parse_restore
+from sqlext.sql.syntax.returning_syntax import cut_returning, parse_returning
 from sqlext.sql.syntax.routine_syntax import parse_describe_routine, parse_show_procedures
 from sqlext.sql.syntax.row_level_syntax import parse_delete, parse_insert, parse_merge, parse_truncate, parse_update
 from sqlext.sql.syntax.transaction_syntax import TRANSACTION_HEADS, parse_transaction
@@ -105,7 +107,7 @@ def parse(
     double_quoted_identifiers: bool = False,
     case_sensitive: bool = False,
     by_path: bool = False,
-) -> Statement | MaintenanceStatement | ViewStatement | RoutineStatement | TransactionStatement | None:
+) -> Statement | Returning | MaintenanceStatement | ViewStatement | RoutineStatement | TransactionStatement | None:
     """The statement that `text` holds, or None if Spark is to run it.
 
     `catalogs` are the names of the sqlext catalogs, `other_catalogs` those of further ones, `current` is the current
@@ -140,6 +142,12 @@ def parse(
             by_path=by_path,
         )
         changes = statement if isinstance(statement, Insert | Delete | Update | Merge) else None
+        if isinstance(statement, Returning):
+            verb = "PREVIEW" if previewed is not None else "EXPLAIN"
+            TokenCursor(text, **settings).refuse(
+                f"{verb} of a statement with RETURNING",
+                "it changes nothing, so that no rows return. Leave RETURNING out",
+            )
         if previewed is not None:
             # Only sqlext has PREVIEW, so one of another statement gets an error of its own.
             if changes is None:
@@ -187,10 +195,10 @@ def _is_foreign(text: str, start: int, head: str, tables: TableResolution) -> bo
 
 def _parse_tokens(
     cursor: TokenCursor, tables: TableResolution
-) -> Statement | MaintenanceStatement | ViewStatement | RoutineStatement | None:
+) -> Statement | Returning | MaintenanceStatement | ViewStatement | RoutineStatement | None:
     if cursor.at("WITH"):
         ctes = _skip_ctes(cursor)
-        return None if ctes is None else _parse_row_statement(cursor, tables, ctes)
+        return None if ctes is None else _parse_with_returning(cursor, tables, ctes)
     if cursor.at("SHOW", "PROCEDURES"):
         return parse_show_procedures(cursor, tables)
     if cursor.at("DESCRIBE") or cursor.at("DESC"):
@@ -225,7 +233,18 @@ def _parse_tokens(
         return parse_create_view(cursor, tables)
     if cursor.at("CREATE") or cursor.at("REPLACE"):
         return parse_create_table(cursor, tables)
-    return _parse_row_statement(cursor, tables, None)
+    return _parse_with_returning(cursor, tables, None)
+
+
+def _parse_with_returning(
+    cursor: TokenCursor, tables: TableResolution, ctes: Slice | None
+) -> Statement | Returning | None:
+    """A row-level statement, maybe with RETURNING at its end."""
+    returning = cut_returning(cursor)
+    statement = _parse_row_statement(cursor, tables, ctes)
+    if returning is None or not isinstance(statement, Insert | Delete | Update | Merge):
+        return statement
+    return parse_returning(returning, statement)
 
 
 def _parse_row_statement(cursor: TokenCursor, tables: TableResolution, ctes: Slice | None) -> Statement | None:

@@ -24,6 +24,11 @@ def log_lowered(text: str) -> None:
     _LOWERED.debug("%s", text)
 
 
+def lowered_text(text: str) -> str:
+    """The text with the mark, for a query that the shim makes."""
+    return _MARK + text
+
+
 def lowered_query(spark: SparkSession, text: str) -> DataFrame:
     """The query, which contains expressions of the running statement."""
     # PySpark's own `sql` makes a dozen calls to the JVM, most of them about parameters.

@@ -116,6 +116,26 @@ class OpenTransactions:
             trial.roll_back()
             self._catalogs.remembered.release_pending(identity)
 
+    @contextmanager
+    def of_statement(self) -> Iterator[OpenTransaction]:
+        """A transaction of one statement, which is committed at the end of the block, or rolled back after an error.
+
+        It is no session's. Raises as `OpenTransaction.commit`.
+        """
+        identity = str(uuid.UUID(int=self._rng.getrandbits(128), version=4))
+        transaction = OpenTransaction(
+            identity, self._catalogs.remembered.keep_pending, checks=self._checks, clock=self._clock
+        )
+        try:
+            try:
+                yield transaction
+            except BaseException:
+                transaction.roll_back()
+                raise
+            transaction.commit()
+        finally:
+            self._catalogs.remembered.release_pending(identity)
+
     def current(self, session: str, statement: str) -> OpenTransaction:
         """The session's transaction. Raises AnalysisError NO_TRANSACTION, with `statement` as the refused statement."""
         return self._required(session, statement)[1]

@@ -131,7 +131,7 @@ def _stored(step: ChangeStep, columns: Sequence[str]) -> str:
 def difference(step: ChangeStep, columns: Sequence[str], schema: Schema) -> tuple[list[str], list[str]]:
     """SELECTs of `columns`, quoted names, of the rows that the step deletes, and of those that it inserts; without the
     rows that were only moved."""
-    went, came = _went_and_came(step, columns)
+    went, came = images(step, columns)
     if not (went and came):
         return went, came
     if can_compare(schema):
@@ -147,9 +147,10 @@ def _step(step: ChangeStep, columns: Sequence[str], schema: Schema) -> list[str]
     ]
 
 
-def _went_and_came(step: ChangeStep, columns: Sequence[str]) -> tuple[list[str], list[str]]:
+def images(step: ChangeStep, columns: Sequence[str]) -> tuple[list[str], list[str]]:
+    """SELECTs of `columns`, quoted names, of all rows that went and that came, also of those that were only moved."""
     if step.parts:
-        pairs = [_went_and_came(part, columns) for part in step.parts]
+        pairs = [images(part, columns) for part in step.parts]
         return [row for went, _ in pairs for row in went], [row for _, came in pairs for row in came]
     if step.stored is not None:
         rows = f"SELECT {', '.join(columns)} FROM {step.stored} WHERE `{ROW_KIND.name}` IN"

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Literal, NoReturn, TypeAlias
 
@@ -152,6 +153,13 @@ class TokenCursor:
     def over(self, text: str) -> TokenCursor:
         """A cursor over another text, under the same settings."""
         return TokenCursor(text, escaped_string_literals=self._escaped, case_sensitive=self.case_sensitive)
+
+    def cut(self, position: int) -> TokenCursor:
+        """Ends the statement before token number `position`; the cursor over the rest, behind that token."""
+        rest = copy(self)
+        rest.position = position + 1
+        self._tokens = self._tokens[:position]
+        return rest
 
     @property
     def at_end(self) -> bool:

@@ -1,0 +1,188 @@
+"""RETURNING: a statement that changes rows, and gives them.
+
+The statement runs in a transaction of its own, in which the list is evaluated before the commit. So an error in the
+list leaves the table as it was, as in PostgreSQL. After a conflict with another commit it runs again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql.types import StructType
+
+from sqlext.command.change.rerun import run_with_reruns
+from sqlext.command.change.row_level import load_target, may_rerun
+from sqlext.command.changelog.changes import ChangeFeed
+from sqlext.command.environment import Environment
+from sqlext.command.maintenance.care import care_after_commit
+from sqlext.command.outcome import Counts, Outcome
+from sqlext.errors import AnalysisError, StaleRead, UnsupportedError, ValidationConflict
+from sqlext.spark.catalog.session_catalogs import handle_of
+from sqlext.spark.query.kept_rows import keep_rows
+from sqlext.spark.query.lowered_sql import lowered_query, lowered_text
+from sqlext.spec.manifests.row_lineage import ROW_ID
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.schema import Schema
+from sqlext.sql.lowering.returned_rows import (
+    ChangedImages,
+    ReturnedList,
+    changed_images,
+    count_updates,
+    no_rows,
+    one_image,
+    paired_images,
+    union,
+)
+from sqlext.sql.statements.returning_statement import Returning
+from sqlext.sql.statements.statement import Delete, Insert, Merge
+
+_CONFLICT = "TRANSACTION_CONFLICT"
+_SAVEPOINT = "sqlext_returning"
+Run = Callable[[Environment], Outcome]
+
+
+def returned_columns(environment: Environment, statement: Returning) -> str:
+    """A query without rows that has the columns of the result. Raises as `Catalogs.locate`, `ReturnedList.select`."""
+    _, loaded = environment.catalogs.locate(statement.table.parts)
+    schema = loaded.metadata.schema()
+    listed = ReturnedList(statement, schema)
+    return lowered_text(listed.select(no_rows(statement.table.parts, schema)))
+
+
+def returning(
+    environment: Environment, spark: SparkSession, statement: Returning, run: Run, result: Mapping[str, Any]
+) -> str:
+    """The name of the rows that the JVM keeps: the list of `statement` for the rows that `run`, its statement, changed,
+    in the columns of `result`, Spark's JSON of a schema.
+
+    Raises as the statement and the list, UnsupportedError RETURNING_TOO_LONG for more rows than
+    `sqlext.plan.preview-rows`, RETURNING_NOT_PAIRED, and AnalysisError RETURNING_OTHER_COLUMNS; the table is then
+    as it was. ValidationConflict TRANSACTION_CONFLICT after `write.conflict.max-reruns` conflicts.
+    """
+    change = _ReturningChange(spark, statement, run, StructType.fromJson(dict(result)))
+    transaction = environment.catalogs.transaction
+    if transaction is not None:
+        transaction.set_savepoint(_SAVEPOINT)
+        try:
+            kept = change.kept(environment)
+        except BaseException:
+            transaction.roll_back_to(_SAVEPOINT)
+            transaction.release(_SAVEPOINT)
+            raise
+        transaction.release(_SAVEPOINT)
+        return kept
+    kept = run_with_reruns(environment, statement.table.parts, change.committed)
+    care_after_commit(environment, spark, load_target(replace(environment, batch=None), spark, statement.table))
+    return kept
+
+
+@dataclass(frozen=True, slots=True)
+class _ReturningChange:
+    spark: SparkSession
+    statement: Returning
+    run: Run
+    result: StructType
+
+    def committed(self, environment: Environment) -> str:
+        """The rows, once the statement is committed. Raises StaleRead if it is to run again."""
+        if environment.batch is not None:
+            environment = replace(environment, batch=replace(environment.batch, is_recorded=False))
+        try:
+            with environment.transactions.of_statement() as transaction:
+                return self.kept(replace(environment, catalogs=environment.catalogs.within(transaction)))
+        except ValidationConflict as conflict:
+            target = load_target(replace(environment, batch=None), self.spark, self.statement.table)
+            if conflict.condition != _CONFLICT or not may_rerun(environment, target):
+                raise
+            raise StaleRead(conflict.condition, **conflict.parameters) from conflict
+
+    def kept(self, environment: Environment) -> str:
+        """The rows of the statement, which stays uncommitted in the environment's transaction."""
+        name = self.statement.table
+        _, before = environment.catalogs.locate(name.parts)
+        outcome = self.run(environment)
+        _, after = environment.catalogs.locate(name.parts)
+        metadata = after.metadata
+        snapshots = metadata.snapshots_not_in(before.metadata)
+        schema = metadata.schema()
+        listed = ReturnedList(self.statement, schema)
+        rows = None
+        if snapshots:
+            feed, handle = ChangeFeed(environment), handle_of(name.catalog, after)
+            parent_id = snapshots[0].parent_snapshot_id
+            parent = None if parent_id is None else metadata.snapshot(parent_id)
+            step = feed.step(handle, parent, snapshots[-1], 0)
+            affected, inserted, updated, deleted = outcome.rows[0]
+            counts = Counts(inserted, updated, deleted, affected)
+            found = changed_images(
+                step,
+                schema,
+                row_lineage=metadata.format_version > 2,
+                is_exact=_added_rows(snapshots[-1]) == _written_rows(counts),
+                sequence_number=snapshots[-1].sequence_number,
+            )
+            rows = self._rows(listed, schema, found, counts)
+        return self._kept(environment, listed.select(rows or no_rows(name.parts, schema)))
+
+    def _rows(self, listed: ReturnedList, schema: Schema, found: ChangedImages, counts: Counts) -> str | None:
+        inner = self.statement.statement
+        if isinstance(inner, Delete):
+            return one_image(found.went, schema, "DELETE")
+        if isinstance(inner, Insert) and (inner.overwrite or counts.affected == counts.inserted):
+            return one_image(found.came, schema, "INSERT")
+        has_one_action = not isinstance(inner, Merge) or not listed.names_action
+        if not listed.names_old and counts.deleted == 0 and (has_one_action or counts.inserted == 0):
+            return one_image(found.came, schema, "UPDATE")
+        if counts.updated == 0:
+            return union([one_image(found.came, schema, "INSERT"), one_image(found.went, schema, "DELETE")])
+        if found.went is None:
+            return one_image(found.came, schema, "INSERT")
+        if found.came is None:
+            return one_image(found.went, schema, "DELETE")
+        return self._paired(schema, found, counts)
+
+    def _paired(self, schema: Schema, found: ChangedImages, counts: Counts) -> str:
+        """Old and new rows by their key or else by their row ids, whichever tells as many updates as there were."""
+        assert found.went is not None
+        assert found.came is not None
+        keys = [field.name for field in schema.identifier_fields]
+        ways = ([keys] if keys else []) + ([[ROW_ID.name]] if found.with_ids else [])
+        for way in ways:
+            rows = paired_images(found.went, found.came, schema, way)
+            if counts.updated is None:
+                return rows
+            if lowered_query(self.spark, count_updates(rows)).collect()[0][0] == counts.updated:
+                return rows
+        reason, way_out = (
+            "the statement changed keys, or keys that occur several times",
+            "Leave OLD and merge_action() out",
+        )
+        if not ways:
+            reason = "the table has neither a key nor row ids"
+            way_out = "Declare a key, or set 'format-version' to 3, or leave OLD and merge_action() out"
+        raise UnsupportedError("RETURNING_NOT_PAIRED", name=self.statement.table, reason=reason, way_out=way_out)
+
+    def _kept(self, environment: Environment, query: str) -> str:
+        most = environment.planning.thresholds.preview_rows
+        rows = lowered_query(self.spark, query)
+        told = [(field.name, field.dataType.simpleString()) for field in rows.schema.fields]
+        if told != [(field.name, field.dataType.simpleString()) for field in self.result.fields]:
+            raise AnalysisError("RETURNING_OTHER_COLUMNS", name=self.statement.table)
+        kept = keep_rows(rows.limit(most + 1), most)
+        if kept is None:
+            raise UnsupportedError("RETURNING_TOO_LONG", name=self.statement.table, most=most)
+        return kept
+
+
+def _written_rows(counts: Counts) -> int | None:
+    """How many new rows the statement wrote."""
+    if counts.inserted is None or counts.updated is None:
+        return None if counts.affected is None else counts.affected - (counts.deleted or 0)
+    return counts.inserted + counts.updated
+
+
+def _added_rows(snapshot: Snapshot) -> int:
+    return int(snapshot.summary.get("added-records", "0"))

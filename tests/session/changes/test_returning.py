@@ -1,0 +1,108 @@
+"""RETURNING gives what its statement changed, in every way to write it, also beside other writers."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+from pyspark.errors import PySparkException
+from pyspark.sql import SparkSession
+
+WAYS = [("1", "copy-on-write"), ("2", "merge-on-read"), ("2", "copy-on-write"), ("3", "merge-on-read"), ("3", "auto")]
+OLD_AND_NEW = [
+    "INSERT INTO {t} VALUES (7, 'g', 7.5), (8, NULL, NULL)",
+    "UPSERT INTO {t} VALUES (1, 'again', 0.5), (9, 'new', 9)",
+    "UPDATE {t} SET v = concat(v, '!') WHERE id > 1",
+    "DELETE FROM {t} WHERE id = 2",
+    "INSERT INTO {t} VALUES (1, 'x', 1) ON CONFLICT (id) DO UPDATE SET v = excluded.v",
+    "INSERT OVERWRITE {t} VALUES (1, 'only', 1)",
+    "MERGE INTO {t} t USING (SELECT id + 1 AS id, v FROM {t}) s ON t.id = s.id"
+    " WHEN MATCHED AND s.v = 'a' THEN DELETE WHEN MATCHED THEN UPDATE SET v = s.v"
+    " WHEN NOT MATCHED THEN INSERT (id, v) VALUES (s.id, s.v)",
+    "DELETE FROM {t} WHERE id > 100",
+]
+
+
+def _rows(spark: SparkSession, text: str) -> list[tuple[Any, ...]]:
+    return sorted((tuple(row) for row in spark.sql(text).collect()), key=repr)
+
+
+@pytest.mark.parametrize("statement", OLD_AND_NEW)
+@pytest.mark.parametrize(("version", "mode"), WAYS)
+def test_rows_before_and_after(spark: SparkSession, table_name: str, statement: str, version: str, mode: str) -> None:
+    modes = ", ".join(f"'write.{verb}.mode'='{mode}'" for verb in ("delete", "update", "merge"))
+    spark.sql(
+        f"CREATE TABLE {table_name} (id INT, v STRING, d DECIMAL(10, 2), PRIMARY KEY (id) NOT ENFORCED)"
+        f" TBLPROPERTIES ('format-version'='{version}', 'write-only'='true', {modes})"
+    )
+    spark.sql(f"INSERT INTO {table_name} VALUES (1, 'a', 1), (2, 'b', 2), (3, 'c', NULL), (4, 'd', 4)")
+    before = {row[0]: row for row in _rows(spark, f"SELECT * FROM {table_name}")}
+    text = statement.format(t=table_name) + " RETURNING id, struct(OLD.*) AS old, struct(NEW.*) AS new"
+    told = spark.sql(text)
+    assert told.collect() == told.collect()
+    after = {row[0]: row for row in _rows(spark, f"SELECT * FROM {table_name}")}
+    nothing = (None, None, None)
+    changed = {key for key in before.keys() | after.keys() if before.get(key) != after.get(key)}
+    found = {row.id: (tuple(row.old), tuple(row.new)) for row in told.collect()}
+    if "OVERWRITE" in statement:
+        assert found == {1: (nothing, after[1])}
+        return
+    assert found == {key: (before.get(key, nothing), after.get(key, nothing)) for key in changed}
+
+
+@pytest.mark.parametrize(("version", "mode"), WAYS)
+def test_rows_that_keep_their_values(spark: SparkSession, table_name: str, version: str, mode: str) -> None:
+    spark.sql(
+        f"CREATE TABLE {table_name} (id INT, m MAP<STRING, INT>)"
+        f" TBLPROPERTIES ('format-version'='{version}', 'write.update.mode'='{mode}')"
+    )
+    spark.sql(f"INSERT INTO {table_name} VALUES (1, map('a', 1)), (1, map('a', 1)), (2, NULL), (3, NULL)")
+    told = spark.sql(f"UPDATE {table_name} SET m = m WHERE id < 3 RETURNING id, m['a']").collect()
+    exact = version == "3" or mode == "merge-on-read"
+    assert sorted(map(tuple, told)) == ([(1, 1), (1, 1), (2, None)] if exact else [])
+
+
+def test_writers_at_once_get_each_number_once(spark: SparkSession, table_name: str) -> None:
+    spark.sql(f"CREATE TABLE {table_name} (id INT, v INT)")
+    spark.sql(f"INSERT INTO {table_name} VALUES (1, 0)")
+    told: list[int] = []
+
+    def count() -> None:
+        for _ in range(3):
+            told.append(spark.sql(f"UPDATE {table_name} SET v = v + 1 RETURNING v").collect()[0][0])
+
+    threads = [threading.Thread(target=count) for _ in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert sorted(told) == list(range(1, 10))
+    assert _rows(spark, f"SELECT v FROM {table_name}") == [(9,)]
+
+
+def test_a_table_that_looks_after_itself_is_compacted(spark: SparkSession, table_name: str) -> None:
+    spark.sql(f"CREATE TABLE {table_name} (id INT) TBLPROPERTIES ('write-only'='false', 'compaction.min.file-num'='3')")
+    for number in range(3):
+        assert spark.sql(f"INSERT INTO {table_name} VALUES ({number}) RETURNING id").collect()[0][0] == number
+    assert spark.sql(f"SELECT * FROM {table_name}.data_files").count() == 1
+
+
+def test_a_batch_returns_its_rows_once(spark: SparkSession, table_name: str) -> None:
+    spark.sql(f"CREATE TABLE {table_name} (id INT)")
+    insert = f"INSERT INTO {table_name} WITH ('txn-app-id'='a', 'txn-version'='1') VALUES (1) RETURNING id"
+    assert [len(spark.sql(insert).collect()) for _ in range(2)] == [1, 0]
+    assert spark.table(table_name).count() == 1
+
+
+def test_names_of_other_columns_have_precedence(spark: SparkSession, table_name: str) -> None:
+    spark.sql(f"CREATE TABLE {table_name} (old INT, `a.b` INT)")
+    told = spark.sql(f"INSERT INTO {table_name} VALUES (1, 2) RETURNING old, `a.b`, NEW.old, *")
+    assert told.columns == ["old", "a.b", "old", "old", "a.b"]
+    assert told.collect() == [(1, 2, 1, 1, 2)]
+    branch = f"{table_name}.branch_b"
+    spark.sql(f"ALTER TABLE {table_name} CREATE BRANCH b")
+    assert spark.sql(f"UPDATE {branch} SET old = 5 RETURNING branch_b.old").collect() == [(5,)]
+    assert _rows(spark, f"SELECT old FROM {table_name}") == [(1,)]
+    with pytest.raises(PySparkException, match="UNRESOLVED_COLUMN"):
+        spark.sql(f"UPDATE {table_name} SET old = 5 RETURNING absent")
