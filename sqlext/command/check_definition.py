@@ -49,12 +49,13 @@ def require_allowed(spark: SparkSession, name: str, expression: str) -> None:
 
     Called for a new CHECK, and before Spark analyses one of the metadata, which another engine may have written.
     """
-    reason = _refused(spark, expression)
+    reason = refused_expression(spark, expression)
     if reason is not None:
         raise AnalysisError("INVALID_CHECK_CONSTRAINT", name=name, reason=reason)
 
 
-def _refused(spark: SparkSession, expression: str) -> str | None:
+def refused_expression(spark: SparkSession, expression: str) -> str | None:
+    """Why the expression may not be stored in a table, or None: it has other than deterministic built-in functions."""
     variable = variable_in(expression)
     if variable is not None:
         return variable

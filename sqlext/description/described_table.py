@@ -22,7 +22,7 @@ from sqlext.errors import UnsupportedError
 from sqlext.properties import KEY_ENFORCED
 from sqlext.scan.filter.file_filter import partition_key
 from sqlext.scan.metadata_tables.metadata_table import TableState
-from sqlext.spec.constraint import check_constraints, is_constraint, varchar_lengths
+from sqlext.spec.constraint import check_constraints, generated_columns, is_constraint, varchar_lengths
 from sqlext.spec.iso_date_time import format_timestamp
 from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.metadata.snapshot import Snapshot
@@ -126,15 +126,23 @@ def moment(milliseconds: int) -> str:
 
 def _columns(metadata: TableMetadata, schema: Schema) -> Iterator[Column]:
     lengths, key = varchar_lengths(metadata.properties), set(schema.identifier_field_ids)
+    generated = generated_columns(metadata.properties)
     for field in schema.fields:
         yield Column(
             name=field.name,
             type=_type(field, lengths),
             in_key=field.id in key,
             required=field.required,
-            default=None if field.write_default is None else write_default_text(field),
+            default=_filled_in(field, generated.get(field.id)),
             comment=field.doc,
         )
+
+
+def _filled_in(field: NestedField, expression: str | None) -> str | None:
+    """What a writer gives to a column that is left out."""
+    if expression is not None:
+        return f"GENERATED ALWAYS AS ({expression})"
+    return None if field.write_default is None else write_default_text(field)
 
 
 def _type(field: NestedField, lengths: Mapping[int, int]) -> str:

@@ -140,6 +140,11 @@ ROWS: Mapping[str, Condition] = {
         "A row for {table} breaks the constraint {name}, CHECK ({expression}): {values}. Nothing was written; leave"
         " such rows out, or mend them.",
     ),
+    "GENERATED_COLUMN_VIOLATION": Condition(
+        "428C9",
+        "A row for {table} has another value in {column} than {expression} gives: {values}. Nothing was written. Leave"
+        " the column out, or give null: the value is computed.",
+    ),
     "EXCEED_LIMIT_LENGTH": Condition(
         "54006",
         "A value for the column {column} of {table} has more than {limit} characters: {values}. Cut it in the query.",

@@ -51,6 +51,7 @@ STATEMENTS: Mapping[str, Condition] = {
         "42621",
         "The CHECK {name} is refused: {reason}. Write a condition over the columns of one row.",
     ),
+    "INVALID_GENERATED_COLUMN": Condition("42621", "The generated column {column} is refused: {reason}. {way_out}."),
     "COLUMN_ALREADY_EXISTS": Condition("42711", "The column {column} is named more than once. Name each column once."),
     "AGGREGATE_IN_CHANGE": Condition(
         "42903",

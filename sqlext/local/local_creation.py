@@ -116,6 +116,8 @@ def _create(environment: Environment, statement: CreateTable) -> None:
         if statement.if_not_exists:
             return
         raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=name)
+    if any(column.generated_text is not None for column in statement.columns):
+        raise _refused(f"CREATE TABLE {name}", "it has a generated column, whose expression Spark tests")
     definition = define_table(statement, None, "TIMESTAMP_LTZ", _default)
     require_spark_types(definition.schema)
     checks = check_properties(NO_SESSION, statement.checks, definition.schema, require=_require_check)

@@ -1,7 +1,7 @@
 """Constraints on written rows, stored as table properties because the format has none; other engines ignore them.
 
 `sqlext.check.<name>` is the SQL of a CHECK. `sqlext.varchar-length.<field id>` is the length of a VARCHAR(n), by field
-id so that a renamed column keeps it.
+id so that a renamed column keeps it, and `sqlext.generated.<field id>` the SQL of a column GENERATED ALWAYS AS.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 CHECK_PREFIX = "sqlext.check."
 LENGTH_PREFIX = "sqlext.varchar-length."
+GENERATED_PREFIX = "sqlext.generated."
 _KEY_ENFORCED = "write.key.enforced"
 
 
@@ -26,13 +27,15 @@ class CheckConstraint:
 class RowRule:
     """A constraint as writers test it: `test` is SQL over the table's columns, false for a row that violates it.
 
-    `name` is the name of the CHECK, or the column whose length is at most `limit`. `columns` are shown in the error.
+    `name` is the name of the CHECK, or the column whose length is at most `limit`, or the column whose value is that of
+    `generated`, SQL that also computes it where it is null. `columns` are shown in the error.
     """
 
     name: str
     test: str
     columns: tuple[str, ...]
     limit: int | None = None
+    generated: str | None = None
 
 
 def check_constraints(properties: Mapping[str, str]) -> tuple[CheckConstraint, ...]:
@@ -53,9 +56,18 @@ def varchar_lengths(properties: Mapping[str, str]) -> Mapping[int, int]:
     }
 
 
+def generated_columns(properties: Mapping[str, str]) -> Mapping[int, str]:
+    """The expression of each generated column, by field id. Raises ValueError for a property without a number."""
+    return {
+        int(key.removeprefix(GENERATED_PREFIX)): text
+        for key, text in properties.items()
+        if key.startswith(GENERATED_PREFIX)
+    }
+
+
 def is_constraint(name: str) -> bool:
-    """Whether `name` is the property of a CHECK or of a VARCHAR length."""
-    return name.startswith((CHECK_PREFIX, LENGTH_PREFIX))
+    """Whether `name` is the property of a CHECK, of a VARCHAR length or of a generated column."""
+    return name.startswith((CHECK_PREFIX, LENGTH_PREFIX, GENERATED_PREFIX))
 
 
 def row_rule_properties(properties: Mapping[str, str]) -> Mapping[str, str]:

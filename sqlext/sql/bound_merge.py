@@ -29,12 +29,16 @@ UNNAMED_SOURCE = "__source_rows"
 
 @dataclass(frozen=True)
 class BoundMerge:
-    """The statement, the target's schema, and the relations that its names may refer to."""
+    """The statement, the target's schema, and the relations that its names may refer to.
+
+    Columns of `generated` get null where a clause does not assign them, to be computed.
+    """
 
     merge: Merge
     schema: Schema
     target: Relation
     source: Relation
+    generated: frozenset[str] = frozenset()
 
     @cached_property
     def key_columns(self) -> Mapping[str, str] | None:
@@ -65,6 +69,9 @@ class BoundMerge:
         values: dict[str, str] = {}
         for name in self.target.columns:
             column = self.source.find(name)
+            if column is None and name in self.generated:
+                values[name] = "NULL"
+                continue
             if column is None and self.merge.evolving:
                 continue
             if column is None:
@@ -91,12 +98,17 @@ class BoundClause:
 
 
 def bind_merge(
-    merge: Merge, schema: Schema, source_columns: Sequence[str], *, case_sensitive: bool = False
+    merge: Merge,
+    schema: Schema,
+    source_columns: Sequence[str],
+    *,
+    generated: frozenset[str] = frozenset(),
+    case_sensitive: bool = False,
 ) -> BoundMerge:
     """The statement over a target of `schema`; Spark finds `source_columns` in `source_select(merge)`."""
     name = (merge.source_alias,) if merge.source_alias is not None else merge.source_name or (UNNAMED_SOURCE,)
     target = target_relation(merge.table, merge.alias, schema, case_sensitive=case_sensitive)
-    return BoundMerge(merge, schema, target, Relation(name, tuple(source_columns), case_sensitive))
+    return BoundMerge(merge, schema, target, Relation(name, tuple(source_columns), case_sensitive), generated)
 
 
 def bind_clause(bound: BoundMerge, clause: MergeClause, *, coerces_structs: bool = False) -> BoundClause:
@@ -122,6 +134,8 @@ def bind_clause(bound: BoundMerge, clause: MergeClause, *, coerces_structs: bool
 
     fills = coerces_structs and merge.evolving
     values: dict[str, str] = {}
+    if clause.action == "update":
+        values = {name: assigned_value("NULL", fields[name], merge.table) for name in bound.generated}
     if clause.action == "insert":
         absent = [field for field in schema.fields if field.write_default is not None]
         values = {field.name: assigned_value(write_default_text(field), field, merge.table) for field in absent}

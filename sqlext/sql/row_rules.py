@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from sqlext.errors import AnalysisError
-from sqlext.spec.constraint import RowRule, check_constraints, varchar_lengths
+from sqlext.spec.constraint import RowRule, check_constraints, generated_columns, varchar_lengths
 from sqlext.spec.schema import Schema
-from sqlext.spec.types import ListType, MapType, StructType, Type
+from sqlext.spec.types import ListType, MapType, NestedField, StructType, Type
+from sqlext.sql.syntax.type_text import spark_type_text
 from sqlext.sql.tokens.expression_slice import column_references
 from sqlext.sql.tokens.quoting import quote_identifier
 from sqlext.sql.tokens.token_cursor import tokenize
@@ -16,8 +17,9 @@ _SHOWN_COLUMNS = 8
 
 
 def row_rules(schema: Schema, properties: Mapping[str, str]) -> tuple[RowRule, ...]:
-    """The rules for rows of the table, lengths before CHECKs, which may rely on them."""
-    lengths = varchar_lengths(properties)
+    """The rules for rows of the table: generated columns, then lengths, then CHECKs, which may rely on both."""
+    lengths, generated = varchar_lengths(properties), generated_columns(properties)
+    computed = [_generated_rule(schema, field, generated[field.id]) for field in schema.fields if field.id in generated]
     limits = [
         RowRule(schema.column_name(id), test, (field.name,), lengths[id])
         for field in schema.fields
@@ -27,7 +29,29 @@ def row_rules(schema: Schema, properties: Mapping[str, str]) -> tuple[RowRule, .
         RowRule(check.name, check.expression, checked_columns(schema, check.expression)[:_SHOWN_COLUMNS])
         for check in check_constraints(properties)
     ]
-    return (*limits, *checks)
+    return (*computed, *limits, *checks)
+
+
+def generated_names(schema: Schema, properties: Mapping[str, str]) -> frozenset[str]:
+    """The names of the columns that are GENERATED ALWAYS AS an expression."""
+    ids = generated_columns(properties).keys()
+    return frozenset(field.name for field in schema.fields if field.id in ids)
+
+
+def _generated_rule(schema: Schema, field: NestedField, expression: str) -> RowRule:
+    value = f"CAST(({expression}\n) AS {spark_type_text(field.type)})"
+    shown = (field.name, *checked_columns(schema, expression))[:_SHOWN_COLUMNS]
+    return RowRule(field.name, f"{quote_identifier(field.name)} <=> {value}", shown, generated=value)
+
+
+def computed_column(rule: RowRule, *, operations: bool) -> str:
+    """An expression for the value of a generated column: where the row has none, that of its expression.
+
+    `operations`: as in `violated_rule`.
+    """
+    column = quote_identifier(rule.name)
+    is_left_out = f"{column} IS NULL" + (" AND `__operation` >= 2Y" if operations else "")
+    return f"CASE WHEN {is_left_out} THEN {rule.generated} ELSE {column} END"
 
 
 def violated_rule(rules: Sequence[RowRule], *, operations: bool) -> str:
@@ -53,13 +77,20 @@ def checked_columns(schema: Schema, expression: str) -> tuple[str, ...]:
 
 def require_plain_check(name: str, expression: str, schema: Schema) -> None:
     """Raises AnalysisError INVALID_CHECK_CONSTRAINT for a subquery or an unknown column."""
+    reason = foreign_column(expression, schema)
+    if reason is not None:
+        raise AnalysisError("INVALID_CHECK_CONSTRAINT", name=name, reason=reason)
+
+
+def foreign_column(expression: str, schema: Schema) -> str | None:
+    """Why an expression is not one over the table's columns: a subquery or an unknown column; else None."""
     if any(token.word == "SELECT" for token in tokenize(expression)):
-        raise AnalysisError("INVALID_CHECK_CONSTRAINT", name=name, reason="it holds a subquery")
+        return "it holds a subquery"
     names = {field.name.lower() for field in schema.fields}
     for reference in column_references(expression) or ():
         if reference.parts[0].lower() not in names:
-            reason = f"the table has no column {'.'.join(reference.parts)}"
-            raise AnalysisError("INVALID_CHECK_CONSTRAINT", name=name, reason=reason)
+            return f"the table has no column {'.'.join(reference.parts)}"
+    return None
 
 
 def _length_tests(type: Type, id: int, text: str, lengths: Mapping[int, int], depth: int) -> Iterator[tuple[int, str]]:

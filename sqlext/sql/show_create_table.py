@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from sqlext.properties import KEY_ENFORCED
-from sqlext.spec.constraint import check_constraints, is_constraint, varchar_lengths
+from sqlext.spec.constraint import check_constraints, generated_columns, is_constraint, varchar_lengths
 from sqlext.spec.metadata.stream_state import settings_of
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.transform import (
@@ -27,7 +27,8 @@ def create_table_text(name: TableName, metadata: TableMetadata) -> str:
     """
     schema, sort_order = metadata.schema(), metadata.sort_order()
     lengths = varchar_lengths(metadata.properties)
-    lines = [_column(field, lengths) for field in schema.fields]
+    generated = generated_columns(metadata.properties)
+    lines = [_column(field, lengths, generated.get(field.id)) for field in schema.fields]
     if schema.identifier_field_ids:
         enforced = "ENFORCED" if KEY_ENFORCED.of(metadata.properties) else "NOT ENFORCED"
         lines.append(
@@ -52,8 +53,9 @@ def create_table_text(name: TableName, metadata: TableMetadata) -> str:
     return "\n".join(clauses)
 
 
-def _column(field: NestedField, lengths: Mapping[int, int]) -> str:
+def _column(field: NestedField, lengths: Mapping[int, int], expression: str | None) -> str:
     required = " NOT NULL" if field.required else ""
     default = "" if field.write_default is None else f" DEFAULT {write_default_text(field)}"
+    default = default if expression is None else f" GENERATED ALWAYS AS ({expression})"
     comment = "" if field.doc is None else f" COMMENT {quote_string(field.doc)}"
     return f"{quote_identifier(field.name)} {ddl_type_text(field.type, field.id, lengths)}{required}{default}{comment}"

@@ -22,7 +22,8 @@ _SHOWN_CHARACTERS = 80
 def held_rows(plan: WritePlan, batch: pa.RecordBatch) -> pa.RecordBatch:
     """The batch without its column `VIOLATED`, if it has one.
 
-    Raises DataError CHECK_CONSTRAINT_VIOLATION or EXCEED_LIMIT_LENGTH for the first row that breaks a rule.
+    Raises DataError CHECK_CONSTRAINT_VIOLATION, GENERATED_COLUMN_VIOLATION or EXCEED_LIMIT_LENGTH for the first row
+    that breaks a rule.
     """
     if not batch.num_columns or batch.schema.names[-1] != VIOLATED:
         return batch
@@ -40,6 +41,14 @@ def _violation(plan: WritePlan, number: int, row: pa.RecordBatch) -> DataError:
     if rule.limit is not None:
         return DataError(
             "EXCEED_LIMIT_LENGTH", column=rule.name, table=plan.table_name, limit=rule.limit, values=values
+        )
+    if rule.generated is not None:
+        return DataError(
+            "GENERATED_COLUMN_VIOLATION",
+            column=rule.name,
+            expression=rule.generated.replace("\n", ""),
+            table=plan.table_name,
+            values=values,
         )
     return DataError(
         "CHECK_CONSTRAINT_VIOLATION", name=rule.name, expression=rule.test, table=plan.table_name, values=values

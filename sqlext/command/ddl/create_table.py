@@ -16,6 +16,7 @@ from sqlext.catalog.identifier import TableIdentifier, quoted
 from sqlext.command.change.enforced_key import require_distinct_files
 from sqlext.command.check_definition import check_properties, require_condition
 from sqlext.command.ddl.default_value import default_value
+from sqlext.command.ddl.generated_definition import require_generated
 from sqlext.command.ddl.table_definition import (
     TableDefinition,
     assign_ids,
@@ -142,6 +143,7 @@ def _define(
         raise AnalysisError("ROW_KINDS_BYPASSED", name=name, column=kinds, way_out=way_out)
     for check in check_constraints(definition.properties):
         require_condition(spark, check.name, check.expression, definition.schema)
+    require_generated(spark, definition.schema, definition.properties)
     catalog = environment.catalogs.catalog(name.catalog)
     identifier = TableIdentifier(name.parts[1:-1], name.table)
     location = given_location or (base.metadata.location if base else catalog.default_table_location(identifier))

@@ -12,7 +12,7 @@ from sqlext.commit.rules.upsert_rules import require_upsert_rules
 from sqlext.errors import AnalysisError
 from sqlext.properties import FORMAT_VERSION, KEY_ENFORCED, KEY_RELY, PRIMARY_KEY, as_stored, kept_by_replace
 from sqlext.property_names import require_valid_properties
-from sqlext.spec.constraint import LENGTH_PREFIX, check_constraints, is_constraint
+from sqlext.spec.constraint import GENERATED_PREFIX, LENGTH_PREFIX, check_constraints, is_constraint
 from sqlext.spec.field_path import FieldPath, listed_paths, path_text
 from sqlext.spec.metadata.stream_state import settings_of
 from sqlext.spec.metadata.table_metadata import TableMetadata
@@ -87,6 +87,16 @@ def define_table(
     }
     if statement.comment is not None:
         properties["comment"] = statement.comment
+    for column, field in zip(statement.columns, schema.fields, strict=query_schema is None):
+        if column.generated_text is not None:
+            if column.default_text is not None:
+                raise AnalysisError(
+                    "INVALID_GENERATED_COLUMN",
+                    column=column.name,
+                    reason="it has a DEFAULT",
+                    way_out="Leave one of both out",
+                )
+            properties[f"{GENERATED_PREFIX}{field.id}"] = column.generated_text
     terms = [(t.transform, t.column, t.parameter, t.name) for t in statement.partitioning]
     return complete(keyed, terms, statement.ordering, properties, replaced, case_sensitive=case_sensitive)
 
@@ -172,9 +182,10 @@ def with_identifier_fields(schema: Schema, key: Sequence[FieldPath]) -> Schema:
 def _settable(properties: Mapping[str, str]) -> Mapping[str, str]:
     """The user's properties. Raises AnalysisError RESERVED_TABLE_PROPERTY for those that Spark or the table sets."""
     for name in properties:
-        if name.startswith(LENGTH_PREFIX):
+        if name.startswith((LENGTH_PREFIX, GENERATED_PREFIX)):
             reason = "the table assigns field ids"
-            raise AnalysisError("RESERVED_TABLE_PROPERTY", name=name, reason=reason, way_out="the type VARCHAR(n)")
+            way_out = "the type VARCHAR(n)" if name.startswith(LENGTH_PREFIX) else "GENERATED ALWAYS AS (…)"
+            raise AnalysisError("RESERVED_TABLE_PROPERTY", name=name, reason=reason, way_out=way_out)
         if name in _NOT_STORED:
             reason, way_out = "Spark reserves it", "the clause USING or LOCATION"
             raise AnalysisError("RESERVED_TABLE_PROPERTY", name=name, reason=reason, way_out=way_out)

@@ -39,6 +39,7 @@ from sqlext.sql.bound_merge import BoundMerge, bind_merge
 from sqlext.sql.lowering.key_upsert import KeyUpsert, key_upsert, lower_resolved_upsert, lower_upsert_source
 from sqlext.sql.lowering.merge import lower_merge, source_select
 from sqlext.sql.lowering.merge_scope import compares_keys, has_unconditional_clause
+from sqlext.sql.row_rules import generated_names
 from sqlext.sql.statements.statement import Merge
 
 _INTEGRAL = {"tinyint", "smallint", "int", "bigint"}
@@ -105,7 +106,8 @@ def planned_merge(environment: Environment, spark: SparkSession, statement: Merg
     schema = target.table.metadata.schema()
     by_place = has_order_or_kinds(target, source.columns)
     coerces = not by_place and coerces_structs(spark) and _has_structs(schema)
-    bound = bind_merge(statement, schema, source.columns, case_sensitive=exact)
+    generated = generated_names(schema, target.table.metadata.properties)
+    bound = bind_merge(statement, schema, source.columns, generated=generated, case_sensitive=exact)
     upsert = None if coerces else key_upsert(bound)
     isolation = MERGE_ISOLATION_LEVEL.of(target.table.metadata.properties)
     if upsert is None or not _keys_compare_as_stored(upsert, source):

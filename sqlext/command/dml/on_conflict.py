@@ -26,6 +26,7 @@ from sqlext.spark.session.session_settings import is_case_sensitive
 from sqlext.spec.name_case import name_key
 from sqlext.spec.row_kind import GIVEN_KIND
 from sqlext.sql.lowering.on_conflict import lower_on_conflict, replaces_whole_rows
+from sqlext.sql.row_rules import generated_names
 from sqlext.sql.statements.statement import Insert, OnConflict
 
 
@@ -84,6 +85,7 @@ def _planned(
             relation,
             target.relation,
             schema,
+            generated=generated_names(schema, target.table.metadata.properties),
             row_ids=has_row_ids(target),
             kinds=GIVEN_KIND in batch.columns,
             case_sensitive=is_case_sensitive(rows.sparkSession),

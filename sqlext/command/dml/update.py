@@ -21,6 +21,7 @@ from sqlext.spark.query.store_assignment import require_strict_policy
 from sqlext.spark.scan.exact_filter import exact_filter
 from sqlext.spark.session.session_settings import is_case_sensitive
 from sqlext.sql.lowering.update import keeps_keys, kept_columns, lower_update
+from sqlext.sql.row_rules import generated_names
 from sqlext.sql.statements.statement import Update
 
 
@@ -38,7 +39,15 @@ def planned_update(environment: Environment, spark: SparkSession, statement: Upd
     target = load_target(environment, spark, statement.table)
     schema = target.table.metadata.schema()
     exact = is_case_sensitive(spark)
-    lowered = lower_update(statement, schema, target.relation, row_ids=has_row_ids(target), case_sensitive=exact)
+    generated = generated_names(schema, target.table.metadata.properties)
+    lowered = lower_update(
+        statement,
+        schema,
+        target.relation,
+        generated=generated,
+        row_ids=has_row_ids(target),
+        case_sensitive=exact,
+    )
     query = None if statement.where is None else lowered_change(spark, lowered)
     row_filter = None if query is None else exact_filter(spark, query, schema)
     guessed = None
@@ -49,7 +58,9 @@ def planned_update(environment: Environment, spark: SparkSession, statement: Upd
         lowered,
         UPDATE_ISOLATION_LEVEL.of(target.table.metadata.properties),
         keeps_keys=keeps_keys(statement, schema, case_sensitive=exact),
-        kept_columns=kept_columns(statement, schema, case_sensitive=exact),
+        kept_columns=tuple(
+            name for name in kept_columns(statement, schema, case_sensitive=exact) if name not in generated
+        ),
         query=query,
     )
     facts = replace(facts_of(target, UPDATE_MODE), expected_rows=guessed, keeps_columns=bool(change.kept_columns))

@@ -30,6 +30,7 @@ from sqlext.write.distinct_keys import require_distinct
 from sqlext.write.refused_rows import accepted_rows
 from sqlext.write.row_operation import DELETE
 from sqlext.write.task import write_rows
+from sqlext.write.violated_rows import held_rows
 
 Otherwise = Callable[[], Counts]
 
@@ -55,7 +56,8 @@ def upsert_by_lookup(
     if found is None:
         return too_many()
     schema = target.table.metadata.schema()
-    rows = pa.Table.from_batches([accepted_rows(operation.plan, _one_batch(found), 1)])
+    held = held_rows(operation.plan, _one_batch(found))
+    rows = pa.Table.from_batches([accepted_rows(operation.plan, held, 1)])
     keys = rows.select([field.name for field in schema.identifier_fields])
     for name in keys.column_names:
         if keys.column(name).null_count:

@@ -23,6 +23,7 @@ from sqlext.properties import (
     UPSERT_MODE,
     TableProperty,
 )
+from sqlext.spec.constraint import generated_columns
 from sqlext.spec.metadata.stored_changelog import FULL_COMPACTION
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.partition_spec import PartitionSpec
@@ -30,6 +31,7 @@ from sqlext.spec.schema import Schema
 from sqlext.spec.transform import VoidTransform
 
 _T = TypeVar("_T")
+_OF_ROWS = ("sequence.field", "write.upsert.sequence-field", ROWKIND_FIELD.name)
 
 
 def require_upserts_kept(before: TableMetadata, after: TableMetadata, name: str) -> None:
@@ -104,7 +106,24 @@ def _broken_rules(
             rule(schema, properties, name)
         except AnalysisError as broken:
             yield broken
+    yield from _misused_generated_columns(schema, properties)
     yield from broken_retention_rules(schema, spec, properties, name)
+
+
+def _misused_generated_columns(schema: Schema, properties: Mapping[str, str]) -> Iterator[AnalysisError]:
+    """Rows are ordered, merged and found by their key before generated columns are computed."""
+    generated = {field.id: field.name for field in schema.fields if field.id in generated_columns(properties)}
+    of_order = {part.strip().lower() for known in _OF_ROWS for part in properties.get(known, "").split(",")}
+    for id, column in generated.items():
+        reason, way_out = None, "Use a plain column, whose value the query computes"
+        if id in schema.identifier_field_ids:
+            reason = "it is part of the key"
+        elif column.lower() in of_order:
+            reason = "it orders rows of a key, or has their kinds"
+        elif has_merge_engine(properties):
+            reason, way_out = "the table has a merge engine", "Compute the column in a view"
+        if reason is not None:
+            yield AnalysisError("INVALID_GENERATED_COLUMN", column=column, reason=reason, way_out=way_out)
 
 
 def _value(known: TableProperty[_T], properties: Mapping[str, str]) -> _T:

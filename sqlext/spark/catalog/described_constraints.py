@@ -1,11 +1,11 @@
-"""Constraints in DESCRIBE: key, NOT NULL, CHECKs and defaults."""
+"""Constraints in DESCRIBE: key, NOT NULL, CHECKs, defaults and generated columns."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
 from sqlext.properties import KEY_ENFORCED, KEY_RELY
-from sqlext.spec.constraint import check_constraints
+from sqlext.spec.constraint import check_constraints, generated_columns
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField, StructType
@@ -22,6 +22,12 @@ def described_constraints(metadata: TableMetadata, schema: Schema) -> Sequence[t
         (f"Default of {quote_name((field.name,))}", write_default_text(field), "")
         for field in schema.fields
         if field.write_default is not None
+    ]
+    generated = generated_columns(metadata.properties)
+    rows += [
+        (f"Generated {quote_name((field.name,))}", generated[field.id], "")
+        for field in schema.fields
+        if field.id in generated
     ]
     return [("# Constraints", "", ""), *rows] if rows else []
 

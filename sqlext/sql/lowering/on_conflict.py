@@ -22,7 +22,7 @@ from sqlext.sql.binding import (
     qualify,
     target_relation,
 )
-from sqlext.sql.lowering.text import hidden_column, selected, showing_hidden, with_ctes
+from sqlext.sql.lowering.text import hidden_column, null_of, selected, showing_hidden, with_ctes
 from sqlext.sql.statements.statement import Insert, OnConflict, Slice
 from sqlext.sql.tokens.expression_slice import plain_column
 from sqlext.sql.tokens.quoting import quote_identifier
@@ -48,12 +48,13 @@ def lower_on_conflict(
     target: str,
     schema: Schema,
     *,
+    generated: frozenset[str] = frozenset(),
     row_ids: bool = False,
     kinds: bool = False,
     case_sensitive: bool = False,
 ) -> str:
     """Operation, file, position and columns of every change; with `row_ids` the row id of the changed row, with `kinds`
-    the column `GIVEN_KIND` of `rows`.
+    the column `GIVEN_KIND` of `rows`. Columns of `generated` that are not assigned are null, to be computed.
 
     `rows` is a relation of `__operation` and the table's columns, one row per key. Raises AnalysisError
     ON_CONFLICT_SETS_KEY, and as `bind_assignments`.
@@ -77,7 +78,7 @@ def lower_on_conflict(
     for field in schema.fields:
         kept, proposed = relation.column(field.name), f"{EXCLUDED}.{quote_identifier(field.name)}"
         value = assigned.get(field.name)
-        text = kept
+        text = null_of(field) if field.name in generated else kept
         if value is not None:
             text = new_value(value, field, kept, insert.table, visible=(visible,), seen=seen)
         if field.id in schema.identifier_field_ids:

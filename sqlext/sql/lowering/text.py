@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from sqlext.spec.types import NestedField
 from sqlext.sql.binding import Relation
 from sqlext.sql.statements.statement import Slice
+from sqlext.sql.syntax.type_text import spark_type_text
 from sqlext.sql.tokens.quoting import quote_identifier, quote_name
 
 _HEX = "[0-9a-fA-F]"
@@ -47,6 +49,11 @@ def hidden_column(name: str, alias: str | None, target: Relation, *sides: Relati
         if not hidden_by_column and not any(side.is_named(end) for side in others):
             return quote_name((*end, name))
     return quote_identifier(name)
+
+
+def null_of(field: NestedField) -> str:
+    """Null, of the column's type."""
+    return f"CAST(NULL AS {spark_type_text(field.type)})"
 
 
 def filtered(where: Slice | None) -> str:

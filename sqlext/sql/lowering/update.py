@@ -7,15 +7,21 @@ from collections.abc import Mapping
 from sqlext.spec.manifests.row_lineage import ROW_ID
 from sqlext.spec.schema import Schema
 from sqlext.sql.binding import Assigned, bind_assignments, new_value, target_relation
-from sqlext.sql.lowering.text import filtered, hidden_column, selected, showing_hidden, with_ctes
+from sqlext.sql.lowering.text import filtered, hidden_column, null_of, selected, showing_hidden, with_ctes
 from sqlext.sql.statements.statement import Slice, Update
 
 
 def lower_update(
-    statement: Update, schema: Schema, target: str, *, row_ids: bool = False, case_sensitive: bool = False
+    statement: Update,
+    schema: Schema,
+    target: str,
+    *,
+    generated: frozenset[str] = frozenset(),
+    row_ids: bool = False,
+    case_sensitive: bool = False,
 ) -> str:
     """Operation, file, position and all columns, assigned or kept, of every row that the condition selects; with
-    `row_ids` its row id after them.
+    `row_ids` its row id after them. Columns of `generated` that are not assigned are null, to be computed.
 
     Raises AnalysisError and UnsupportedError for assignments as `bind_assignments` does.
     """
@@ -27,7 +33,10 @@ def lower_update(
     for field in schema.fields:
         value = assigned.get(field.name)
         kept = relation.column(field.name)
-        text = kept if value is None else new_value(value, field, kept, statement.table, visible=(relation,))
+        if value is not None:
+            text = new_value(value, field, kept, statement.table, visible=(relation,))
+        else:
+            text = null_of(field) if field.name in generated else kept
         columns.append((text, field.name))
     columns += row_id
     relation_text = showing_hidden(target, statement.alias, hidden, relation) + filtered(statement.where)

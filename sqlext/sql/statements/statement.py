@@ -61,6 +61,7 @@ class ColumnDefinition:
     comment: str | None = None
     primary_key: bool = False
     default_text: str | None = None
+    generated_text: str | None = None
 
 
 TransformName: TypeAlias = Literal["identity", "bucket", "truncate", "year", "month", "day", "hour"]

@@ -180,6 +180,11 @@ def _parse_addition(cursor: TokenCursor) -> ColumnAddition:
             take("DEFAULT", default := _parse_default(cursor))
         elif cursor.at("FIRST") or cursor.at("AFTER"):
             take("FIRST or AFTER", position := _parse_position(cursor))
+        elif cursor.at("GENERATED"):
+            cursor.refuse(
+                "GENERATED in ADD COLUMN",
+                "rows that are there would have null in it. Create a new table with the column, and insert the rows",
+            )
         else:
             cursor.fail("NOT NULL, COMMENT, DEFAULT, FIRST, AFTER, ',' or the end of the statement")
     return ColumnAddition(path, type_text, required, comment, default, position)

@@ -256,6 +256,7 @@ def _parse_column(cursor: TokenCursor, columns: _Columns) -> ColumnDefinition:
     nullable: bool | None = None
     comment: str | None = None
     default: str | None = None
+    generated: str | None = None
     primary_key = False
     while not cursor.at_any(frozenset({",", ")"})) and not cursor.at_end:
         if nullable is None and cursor.accept("NOT", "NULL"):
@@ -264,6 +265,9 @@ def _parse_column(cursor: TokenCursor, columns: _Columns) -> ColumnDefinition:
             nullable = True
         elif default is None and cursor.accept("DEFAULT"):
             default = cursor.slice_until(lambda: _at_column_clause(cursor), "a default value").text
+        elif generated is None and cursor.at("GENERATED", "ALWAYS", "AS", "("):
+            cursor.expect("GENERATED", "ALWAYS", "AS")
+            generated = cursor.group().text[1:-1].strip()
         elif comment is None and cursor.accept("COMMENT"):
             comment = cursor.string("a comment in quotes")
         elif not primary_key and _accept_column_key(cursor):
@@ -281,6 +285,7 @@ def _parse_column(cursor: TokenCursor, columns: _Columns) -> ColumnDefinition:
         comment=comment,
         primary_key=primary_key,
         default_text=default,
+        generated_text=generated,
     )
 
 
@@ -308,7 +313,7 @@ def _constraint_name(cursor: TokenCursor) -> str | None:
 
 def _refuse_column_clause(cursor: TokenCursor) -> None:
     reasons = {
-        "GENERATED": "Iceberg tables hold stored columns only. Compute it in the query or a view",
+        "GENERATED": "a column is GENERATED ALWAYS AS (expression), once",
         "UNIQUE": "only a PRIMARY KEY is kept. Leave it out, or make it the primary key",
         "REFERENCES": "Iceberg tables have no foreign keys. Leave it out",
         "COLLATE": "Iceberg strings have no collation. Leave it out",
