@@ -21,6 +21,7 @@ from sqlext.command.ddl.create_table import create_of_data_frame, create_table
 from sqlext.command.ddl.create_table_like import create_table_like
 from sqlext.command.ddl.describe_function import DESCRIBE_FUNCTION_COLUMNS, describe_function
 from sqlext.command.ddl.reference_change import create_reference, drop_reference
+from sqlext.command.ddl.shallow_clone import shallow_clone
 from sqlext.command.ddl.show_create_table import show_create_table
 from sqlext.command.ddl.undrop import undrop
 from sqlext.command.dml.data_frame_write import write_data_frame
@@ -60,6 +61,7 @@ from sqlext.spark.session.session_settings import session_id
 from sqlext.spark.session.shown_progress import ShownProgress
 from sqlext.sql.parser import may_be_ours, parse
 from sqlext.sql.statement_title import statement_title
+from sqlext.sql.statements.clone_statement import ShallowClone
 from sqlext.sql.statements.maintenance_statement import AnalyzeTable, MaintenanceStatement, Optimize, Vacuum
 from sqlext.sql.statements.returning_statement import Returning
 from sqlext.sql.statements.routine_statement import (
@@ -117,7 +119,13 @@ from sqlext.sql.statements.view_statement import (
 from sqlext.sql.syntax.options_hint import with_versions
 
 AnyStatement: TypeAlias = (
-    Statement | Returning | MaintenanceStatement | ViewStatement | RoutineStatement | TransactionStatement
+    Statement
+    | Returning
+    | ShallowClone
+    | MaintenanceStatement
+    | ViewStatement
+    | RoutineStatement
+    | TransactionStatement
 )
 
 _COMMANDS: Mapping[type, Any] = {
@@ -136,6 +144,7 @@ _COMMANDS: Mapping[type, Any] = {
     AnalyzeTable: analyze_table,
     CreateTable: create_table,
     CreateTableLike: create_table_like,
+    ShallowClone: shallow_clone,
     CreateView: create_view,
     Delete: delete,
     Explain: explain,
@@ -175,6 +184,7 @@ _WITHOUT_ANSWER = (
     CreateTable,
     CreateTableLike,
     CreateView,
+    ShallowClone,
     DropConstraint,
     DropPrimaryKey,
     DropReference,
@@ -190,8 +200,8 @@ _CHANGES = (
 )  # fmt: skip
 # Statements whose object is in the field `name`, not in `table`.
 _NAMED = (
-    CreateTable | CreateTableLike | ShowCreateTable | CreateView | AlterViewQuery | AlterViewProperties | RenameView
-    | DropView | Undrop
+    CreateTable | CreateTableLike | ShallowClone | ShowCreateTable | CreateView | AlterViewQuery | AlterViewProperties
+    | RenameView | DropView | Undrop
 )  # fmt: skip
 
 
@@ -390,6 +400,8 @@ class Dispatch:
         _require_table(spark, statement.statement if isinstance(statement, Explain) else statement)
         if isinstance(statement, CreateTableLike):
             require_no_temporary_view(spark, statement.source, "CREATE TABLE … LIKE")
+        if isinstance(statement, ShallowClone):
+            require_no_temporary_view(spark, statement.source, "CREATE TABLE … CLONE")
         if isinstance(statement, CreateTable) and statement.as_select is not None:
             environment = self._as_batch(environment, spark, arguments, {})
             unless_created_before(

@@ -12,6 +12,7 @@ from contextlib import suppress
 
 from sqlext.catalog.catalog import LoadedTable, TableCommit
 from sqlext.catalog.catalog_names import CatalogNames
+from sqlext.catalog.clone_tag import readable, release_source, require_no_clones
 from sqlext.catalog.dropped_folders import DroppedFolders
 from sqlext.catalog.dropped_table import UNDROP_RETENTION, DroppedTable, system_clock
 from sqlext.catalog.identifier import Namespace, TableIdentifier, check_namespace, quoted
@@ -197,6 +198,9 @@ class WarehouseCatalog:
             return False
         if folder.holds_view():
             raise self._names.is_view(identifier)
+        metadata = readable(self, identifier)
+        if metadata is not None:
+            require_no_clones(metadata, self._names.table(identifier))
         reason = self._why_no_purge(identifier) if purge else None
         if reason is not None:
             raise self._names.unsupported(
@@ -209,6 +213,7 @@ class WarehouseCatalog:
         for path in outside:
             with suppress(SqlextError):
                 self._io.delete(path)
+        release_source(self, metadata, system_clock)
         return True
 
     def _remove_folder(self, identifier: TableIdentifier, folder: MetadataFolder, location: str, kept: bool) -> bool:

@@ -148,6 +148,16 @@ NAMES: Mapping[str, Condition] = {
         "{name} is {part} of the table {table}, and the statement is about a whole table. Name {table}; a branch or tag"
         " of it is named by VERSION AS OF, or by BRANCH or TAG in ALTER TABLE.",
     ),
+    "CLONE_NOT_POSSIBLE": Condition(
+        "0A000",
+        "The clone {name} of {source} is refused: {reason}. Copy the rows by CREATE TABLE … LIKE and INSERT, or use a"
+        " branch of the table.",
+    ),
+    "TABLE_HAS_CLONES": Condition(
+        "2BP01",
+        "{name} cannot be dropped: a shallow clone reads its files, and its tag {tag} keeps them. Drop the clone first;"
+        " if it is gone, ALTER TABLE … DROP TAG {tag}.",
+    ),
     "PART_OF_A_TABLE": Condition("42809", "{name} cannot be dropped: it is {part} of the table {table}. {way_out}."),
     "PLACE_READ_ONLY": Condition(
         "42809",

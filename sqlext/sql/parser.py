@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
+from sqlext.sql.statements.clone_statement import ShallowClone
 from sqlext.sql.statements.maintenance_statement import MaintenanceStatement
 from sqlext.sql.statements.returning_statement import Returning
 from sqlext.sql.statements.routine_statement import RoutineStatement
@@ -38,6 +39,8 @@ from sqlext.sql.syntax.row_level_syntax import parse_delete, parse_insert, parse
 from sqlext.sql.syntax.transaction_syntax import TRANSACTION_HEADS, parse_transaction
 from sqlext.sql.syntax.view_syntax import parse_alter_view, parse_create_view, parse_drop_view, parse_show_views
 from sqlext.sql.tokens.token_cursor import TokenCursor
+
+_Statement: TypeAlias = Statement | Returning | ShallowClone | MaintenanceStatement | ViewStatement | RoutineStatement
 
 _HEADS = frozenset(
     {"CREATE", "REPLACE", "INSERT", "UPSERT", "MERGE", "UPDATE", "DELETE", "WITH", "SHOW", "ALTER", "CALL", "RESTORE"}
@@ -107,7 +110,16 @@ def parse(
     double_quoted_identifiers: bool = False,
     case_sensitive: bool = False,
     by_path: bool = False,
-) -> Statement | Returning | MaintenanceStatement | ViewStatement | RoutineStatement | TransactionStatement | None:
+) -> (
+    Statement
+    | Returning
+    | ShallowClone
+    | MaintenanceStatement
+    | ViewStatement
+    | RoutineStatement
+    | TransactionStatement
+    | None
+):
     """The statement that `text` holds, or None if Spark is to run it.
 
     `catalogs` are the names of the sqlext catalogs, `other_catalogs` those of further ones, `current` is the current
@@ -193,9 +205,7 @@ def _is_foreign(text: str, start: int, head: str, tables: TableResolution) -> bo
     return not tables.owns((first, "") if target["dot"] else (first,))
 
 
-def _parse_tokens(
-    cursor: TokenCursor, tables: TableResolution
-) -> Statement | Returning | MaintenanceStatement | ViewStatement | RoutineStatement | None:
+def _parse_tokens(cursor: TokenCursor, tables: TableResolution) -> _Statement | None:
     if cursor.at("WITH"):
         ctes = _skip_ctes(cursor)
         return None if ctes is None else _parse_with_returning(cursor, tables, ctes)

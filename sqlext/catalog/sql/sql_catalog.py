@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sqlext.catalog.catalog import LoadedTable, TableCommit
 from sqlext.catalog.catalog_names import CatalogNames
+from sqlext.catalog.clone_tag import readable, release_source, require_no_clones
 from sqlext.catalog.dropped_table import DroppedTable, system_clock
 from sqlext.catalog.identifier import Namespace, TableIdentifier, check_namespace, quoted
 from sqlext.catalog.metadata_pointer import MetadataFiles, logged
@@ -239,6 +240,9 @@ class SqlCatalog:
                 return False
             if record.kind != TABLE:
                 raise self._names.is_view(identifier)
+            metadata = readable(self, identifier)
+            if metadata is not None:
+                require_no_clones(metadata, self._names.table(identifier))
             table = self._readable(identifier) if purge else None
             if table is not None:
                 self._require_purgeable(table)
@@ -249,6 +253,7 @@ class SqlCatalog:
                     break
         if table is not None:
             purge_files(self._io, self._owned_files(table), table.metadata.location)
+        release_source(self, metadata, system_clock)
         return True
 
     def _require_purgeable(self, table: LoadedTable) -> None:

@@ -13,9 +13,11 @@ CONSUMER_PREFIX = "sqlext.consumer."
 """Followed by the id of a consumer: the property with its position."""
 BATCH_PREFIX = "sqlext.txn."
 """Followed by the percent-encoded id of an application: the property with its last idempotent batch."""
+CLONE_PREFIX = "sqlext.clone."
+"""Followed by `source` and `tag`: the properties of a shallow clone; the name of its tag in the source begins so too."""
 
 
 def settings_of(properties: Mapping[str, str]) -> dict[str, str]:
-    """The properties without the state of streams, consumers and batches."""
-    state = (PROGRESS_PREFIX, CONSUMER_PREFIX, BATCH_PREFIX)
+    """The properties without the state of streams, consumers, batches and clones."""
+    state = (PROGRESS_PREFIX, CONSUMER_PREFIX, BATCH_PREFIX, CLONE_PREFIX)
     return {name: value for name, value in properties.items() if not name.startswith(state)}

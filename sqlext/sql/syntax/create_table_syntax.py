@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 from sqlext.errors import AnalysisError, ParseError
 from sqlext.spec.name_case import name_key, require_distinct_names
+from sqlext.sql.statements.clone_statement import ShallowClone
 from sqlext.sql.statements.provider import is_iceberg, require_provider
 from sqlext.sql.statements.statement import (
     Check,
@@ -24,6 +25,7 @@ from sqlext.sql.statements.statement import (
     TableName,
 )
 from sqlext.sql.statements.table_resolution import SPARK_CATALOG, TableResolution
+from sqlext.sql.syntax.clone_syntax import at_clone, parse_clone
 from sqlext.sql.syntax.constraint_syntax import KeyCharacteristics, parse_check, parse_key_characteristics
 from sqlext.sql.syntax.property_syntax import parse_properties
 from sqlext.sql.syntax.transform_syntax import parse_partition_term, parse_sort_term, parse_terms
@@ -63,7 +65,9 @@ class _Columns:
         self.primary_key = columns
 
 
-def parse_create_table(cursor: TokenCursor, tables: TableResolution) -> CreateTable | CreateTableLike | None:
+def parse_create_table(
+    cursor: TokenCursor, tables: TableResolution
+) -> CreateTable | CreateTableLike | ShallowClone | None:
     """The statement, or None for another object's CREATE or a table of another catalog."""
     create = cursor.accept("CREATE")
     or_replace = cursor.accept("OR", "REPLACE") if create else cursor.accept("REPLACE")
@@ -80,6 +84,10 @@ def parse_create_table(cursor: TokenCursor, tables: TableResolution) -> CreateTa
         )
     if or_replace and if_not_exists:
         cursor.refuse("OR REPLACE with IF NOT EXISTS", "the two contradict each other. Leave one of them out")
+    if at_clone(cursor):
+        if or_replace:
+            cursor.refuse("REPLACE TABLE … CLONE", "drop the table first, or clone to another name")
+        return parse_clone(cursor, tables, name, if_not_exists)
     if cursor.at("LIKE") or _at_bracketed_like(cursor):
         if or_replace:
             cursor.refuse("REPLACE TABLE … LIKE", "drop the table first, or use REPLACE TABLE … AS")
