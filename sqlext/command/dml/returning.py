@@ -97,7 +97,7 @@ class _ReturningChange:
             target = load_target(replace(environment, batch=None), self.spark, self.statement.table)
             if conflict.condition != _CONFLICT or not may_rerun(environment, target):
                 raise
-            raise StaleRead(conflict.condition, **conflict.parameters) from conflict
+            raise conflict.as_kind(StaleRead) from conflict
 
     def kept(self, environment: Environment) -> str:
         """The rows of the statement, which stays uncommitted in the environment's transaction."""
