@@ -46,6 +46,7 @@ __all__ = [
     "fast_forward",
     "fsck",
     "health",
+    "merge_branch",
     "migrate",
     "optimize_all",
     "publish_changes",
@@ -345,6 +346,25 @@ def health(spark: SparkSession, table: str, *, catalog: str | None = None) -> Da
     Columns: `measure`, `value`, `bytes`, `about`.
     """
     return call(spark, "health", catalog, table=table)
+
+
+def merge_branch(
+    spark: SparkSession,
+    table: str,
+    branch: str,
+    into: str | None = None,
+    conflict: str | None = None,
+    *,
+    catalog: str | None = None,
+) -> DataFrame:
+    """Merges what a branch changed since it began into another one, by default main, row by row of the key.
+
+    Of keys whose rows both changed, `conflict` is "refuse" (default), "report", which commits nothing, or "ours" or
+    "theirs", which keeps the row of `into` or of `branch`.
+
+    Columns: `merged_rows_count`, `conflicting_rows_count`, `conflicts`.
+    """
+    return call(spark, "merge_branch", catalog, table=table, branch=branch, into=into, conflict=conflict)
 
 
 def migrate(

@@ -148,6 +148,9 @@ NAMES: Mapping[str, Condition] = {
         "{name} is {part} of the table {table}, and the statement is about a whole table. Name {table}; a branch or tag"
         " of it is named by VERSION AS OF, or by BRANCH or TAG in ALTER TABLE.",
     ),
+    "BRANCH_NOT_MERGED": Condition(
+        "55000", "The branch {branch} of {name} is not merged into {into}: {reason}. Nothing was committed. {way_out}."
+    ),
     "CLONE_NOT_POSSIBLE": Condition(
         "0A000",
         "The clone {name} of {source} is refused: {reason}. Copy the rows by CREATE TABLE … LIKE and INSERT, or use a"

@@ -25,6 +25,7 @@ from sqlext.procedure.health import HEALTH
 from sqlext.procedure.history.ancestors_of import ANCESTORS_OF
 from sqlext.procedure.history.cherrypick_snapshot import CHERRYPICK_SNAPSHOT
 from sqlext.procedure.history.fast_forward import FAST_FORWARD
+from sqlext.procedure.history.merge_branch import MERGE_BRANCH
 from sqlext.procedure.history.publish_changes import PUBLISH_CHANGES
 from sqlext.procedure.history.rollback import ROLLBACK_TO_SNAPSHOT, ROLLBACK_TO_TIMESTAMP
 from sqlext.procedure.history.set_current_snapshot import SET_CURRENT_SNAPSHOT
@@ -59,6 +60,7 @@ PROCEDURES: Mapping[str, Procedure] = MappingProxyType(
             EXPIRE_PARTITIONS,
             EXPIRE_SNAPSHOTS,
             FAST_FORWARD,
+            MERGE_BRANCH,
             FSCK,
             HEALTH,
             MIGRATE,

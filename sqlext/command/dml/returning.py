@@ -13,13 +13,13 @@ from typing import Any
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
-from sqlext.command.change.rerun import run_with_reruns
-from sqlext.command.change.row_level import load_target, may_rerun
+from sqlext.command.change.own_transaction import in_own_transaction
+from sqlext.command.change.row_level import load_target
 from sqlext.command.changelog.changes import ChangeFeed
 from sqlext.command.environment import Environment
 from sqlext.command.maintenance.care import care_after_commit
 from sqlext.command.outcome import Counts, Outcome
-from sqlext.errors import AnalysisError, StaleRead, UnsupportedError, ValidationConflict
+from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.spark.catalog.session_catalogs import handle_of
 from sqlext.spark.query.kept_rows import keep_rows
 from sqlext.spark.query.lowered_sql import lowered_query, lowered_text
@@ -39,8 +39,6 @@ from sqlext.sql.lowering.returned_rows import (
 from sqlext.sql.statements.returning_statement import Returning
 from sqlext.sql.statements.statement import Delete, Insert, Merge
 
-_CONFLICT = "TRANSACTION_CONFLICT"
-_SAVEPOINT = "sqlext_returning"
 Run = Callable[[Environment], Outcome]
 
 
@@ -63,18 +61,9 @@ def returning(
     as it was. ValidationConflict TRANSACTION_CONFLICT after `write.conflict.max-reruns` conflicts.
     """
     change = _ReturningChange(spark, statement, run, StructType.fromJson(dict(result)))
-    transaction = environment.catalogs.transaction
-    if transaction is not None:
-        transaction.set_savepoint(_SAVEPOINT)
-        try:
-            kept = change.kept(environment)
-        except BaseException:
-            transaction.roll_back_to(_SAVEPOINT)
-            transaction.release(_SAVEPOINT)
-            raise
-        transaction.release(_SAVEPOINT)
+    kept = in_own_transaction(environment, spark, statement.table, change.kept)
+    if environment.is_in_transaction:
         return kept
-    kept = run_with_reruns(environment, statement.table.parts, change.committed)
     care_after_commit(environment, spark, load_target(replace(environment, batch=None), spark, statement.table))
     return kept
 
@@ -85,19 +74,6 @@ class _ReturningChange:
     statement: Returning
     run: Run
     result: StructType
-
-    def committed(self, environment: Environment) -> str:
-        """The rows, once the statement is committed. Raises StaleRead if it is to run again."""
-        if environment.batch is not None:
-            environment = replace(environment, batch=replace(environment.batch, is_recorded=False))
-        try:
-            with environment.transactions.of_statement() as transaction:
-                return self.kept(replace(environment, catalogs=environment.catalogs.within(transaction)))
-        except ValidationConflict as conflict:
-            target = load_target(replace(environment, batch=None), self.spark, self.statement.table)
-            if conflict.condition != _CONFLICT or not may_rerun(environment, target):
-                raise
-            raise conflict.as_kind(StaleRead) from conflict
 
     def kept(self, environment: Environment) -> str:
         """The rows of the statement, which stays uncommitted in the environment's transaction."""

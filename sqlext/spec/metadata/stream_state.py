@@ -14,7 +14,7 @@ CONSUMER_PREFIX = "sqlext.consumer."
 BATCH_PREFIX = "sqlext.txn."
 """Followed by the percent-encoded id of an application: the property with its last idempotent batch."""
 CLONE_PREFIX = "sqlext.clone."
-"""Followed by `source` and `tag`: the properties of a shallow clone, whose tag in the source begins so too."""
+"""Followed by `source` and `tag`: the properties of a shallow clone. Its tag in the source begins with it too."""
 
 
 def settings_of(properties: Mapping[str, str]) -> dict[str, str]:
