@@ -52,4 +52,4 @@ def _committed(environment: Environment, spark: SparkSession, table: TableName, 
         target = load_target(replace(environment, batch=None), spark, table)
         if conflict.condition != _CONFLICT or not may_rerun(environment, target):
             raise
-        raise StaleRead(conflict.condition, **conflict.parameters) from conflict
+        raise conflict.as_kind(StaleRead) from conflict
