@@ -15,6 +15,8 @@ NO_THRESHOLDS = {
     "explained_contention._MOST_NAMED",
     "explained_files._MOST_TABLES",
     "row_change._NAMED_ROWS",
+    "branch_merging._NAMED_ROWS",
+    "branch_merging._LISTED_ROWS",
     "undo._NAMED_ROWS",
     "care_tasks._MOST_TOLD",
     # when and how files are removed, which no change waits for
@@ -47,6 +49,7 @@ NO_THRESHOLDS = {
     "catalog_care._SUPERFLUOUS_MANIFESTS",
     "expired_rows._FIRST_MILLISECONDS",
     "vacuum._HOUR_MS",
+    "shallow_clone._FOREVER_MS",
     "table_statistics._COLUMNS_AT_ONCE",
     "rewrite_options._MOST",
     "rewritten_parts._TEXT_BYTES",
