@@ -42,6 +42,7 @@ _OPERATIONS: Mapping[str, tuple[str, ...]] = {
     "delete": ("delete", "delete_folder"),
     "list": ("list",),
 }
+_BY_THE_TEST = "a fault of the test (sqlext.testing)"
 _IN_WORKERS = ("data file", "deletion vector")
 
 
@@ -433,6 +434,4 @@ class _DyingStream:
 
 
 def _refused(operation: str, location: str) -> StorageError:
-    return StorageError(
-        "STORAGE_FAILURE", operation=operation, path=location, reason="a fault of the test (sqlext.testing)"
-    )
+    return StorageError("STORAGE_FAILURE", operation=operation, path=location, reason=_BY_THE_TEST)
