@@ -123,8 +123,8 @@ class Faults:
         without rows, with which nothing conflicts, or does what `by` does with the table as that writer sees it: if it
         changes rows that the statement has read, the statement conflicts, and is run again or fails as in production.
 
-        `table` is a name such as `db.orders`; by default any table. Commits that create a table, and those of care in
-        the background, are let through. Times as in `Faults`.
+        `table` is a name such as `db.orders`, with backticks or without; by default any table. Commits that create a
+        table, and those of care in the background, are let through.
         """
         failures: list[Exception] = []
         befalls, hint = partial(_lose_to, by, failures), self._of_commits(table)
@@ -327,9 +327,11 @@ class _CommitFault(_Fault):
             raise self.failures[0]
 
     def concerns(self, place: CommitPlace) -> bool:
-        tables = [str(one.identifier) for one in place.changes if self.creations or one.base is not None]
-        name = self.table
-        return bool(tables) if name is None else any(name in (one, f"{place.catalog.name}.{one}") for one in tables)
+        tables = [one.identifier for one in place.changes if self.creations or one.base is not None]
+        if self.table is None:
+            return bool(tables)
+        names = {name for one in tables for name in (str(one), ".".join((*one.namespace, one.name)))}
+        return self.table in names or self.table.removeprefix(f"{place.catalog.name}.") in names
 
 
 @dataclass(frozen=True)

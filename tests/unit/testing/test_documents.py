@@ -27,7 +27,9 @@ def test_the_examples_of_the_page_run(pytester: pytest.Pytester, monkeypatch: py
     assert len(files) == text.count("```python") - 2
     for name, code in files:
         (pytester.path / name).write_text(code)
-    result = pytester.runpytest_subprocess("-q", "-p", "sqlext.testing.plugin", "-p", "no:cacheprovider")
+    result = pytester.runpytest_subprocess(
+        "-q", "-p", "sqlext.testing.plugin", "-p", "no:cacheprovider", "--sqlext-seeds=1"
+    )
     result.assert_outcomes(passed=4)
 
 

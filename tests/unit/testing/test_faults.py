@@ -164,6 +164,14 @@ def test_faults_after_others_and_of_a_table(lake: LocalCatalog, orders: LocalTab
     assert operations(audit) == ["append"] * 5
 
 
+@pytest.mark.parametrize("name", ["db.`my table`", "db.`a.b`"])
+def test_names_with_dots_and_blanks(lake: LocalCatalog, name: str) -> None:
+    table = make_table(lake, COLUMNS, name=name, key="id")
+    for named in (name, table.name, f"lake.{name}"):
+        with Faults(lake).lose_next_commit(table=named):
+            table.upsert([BO])
+
+
 def test_faults_of_one_with_statement(orders: LocalTable) -> None:
     faults = Faults(orders)
     with faults.lose_next_commit() as lost, faults.lose_answer(after=0, checked=True) as answer:
