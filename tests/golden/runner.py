@@ -41,6 +41,8 @@ UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 # data in the inputs ends in 2024 or lies far in the future; anything between is the clock
 # Of a data file's name; how many tasks the session had run by then depends on the areas before.
 TASK = re.compile(r"(?<=\b\d{5}-)[1-9]\d*(?=-<uuid>)")
+# A pin of a snapshot in lowered SQL.
+PIN = re.compile(r"(?<=@/)\d+(?=/)")
 CLOCK = re.compile(r"\b20(2[5-9]|[3-9]\d)-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?")
 PLAN_LINE = re.compile(r"\s*$|== SQL|[ :]*[+'-]|\s*\S+Table |JVM stacktrace|\s+at ")
 SIZE_NAMES = re.compile(r"(^|[-_])(size|sizes|length|size_in_bytes)$|files-size$|column_size$|^split_offsets$")
@@ -234,6 +236,7 @@ class RunNames:
         text = TASK.sub("<task>", SEARCH_PATH.sub("", CLOCK.sub("<time>", UUID.sub("<uuid>", text))))
         for snapshot_id, name in self.snapshot_ids.items():
             text = text.replace(snapshot_id, name)
+        text = PIN.sub("<id>", text)
         return text
 
     def learn(self, snapshot_ids: Iterable[int]) -> None:
