@@ -13,7 +13,7 @@ from docs_pages import ROOT, linked
 
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "tests").glob("*.md")])
 FENCES = re.compile(r"^ *```.*?^ *```[^\n]*$", re.MULTILINE | re.DOTALL)
-LINKS = re.compile(r"\]\(([^()\s]+)\)")
+LINKS = re.compile(r"\]\(([^()\s]+)\)|^\[[^\[\]\n]+\]: (\S+)$", re.MULTILINE)
 
 
 def anchors(page: Path) -> set[str]:
@@ -25,7 +25,8 @@ def anchors(page: Path) -> set[str]:
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.relative_to(ROOT).as_posix())
 def test_links_lead_somewhere(page: Path) -> None:
     dead = []
-    for target in LINKS.findall(FENCES.sub("", page.read_text())):
+    for link in LINKS.finditer(FENCES.sub("", page.read_text())):
+        target = link[1] or link[2]
         path, _, anchor = target.partition("#")
         file = (page.parent / path).resolve() if path else page
         if "://" in target:
@@ -67,6 +68,18 @@ def test_pages_beside_docs_are_of_the_site() -> None:
         linked("[a](../../CHANGELOG.md) [b](../sql.md)", f"docs/{one}", one, "")
         == "[a](../changelog.md) [b](../sql.md)"
     )
+
+
+def test_links_by_labels() -> None:
+    text = (
+        "| [yes][s-a] | [no][s-b] | [x][i-c] |\n\n[s-a]: ../tests/run.py\n[s-b]: trust.md#names\n[i-c]: https://a.b/c\n"
+    )
+    assert linked(text, "docs/sql.md", "sql.md", "https://host/main/") == text.replace(
+        "../tests", "https://host/main/tests"
+    )
+    assert linked(text, "docs/sql.md", "sql.md", "") == text.replace(
+        "[yes][s-a]", '<span title="tests/run.py">yes</span>'
+    ).replace("[s-a]: ../tests/run.py\n", "")
 
 
 def test_code_is_left_as_it_is() -> None:

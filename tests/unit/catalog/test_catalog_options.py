@@ -57,6 +57,12 @@ def test_icebergs_options(kind: str) -> None:
         assert "is refused" in str(refusal(kind, refused))
 
 
+@pytest.mark.parametrize("kind", ["hive", "glue", "nessie", "dynamodb"])
+def test_catalogs_that_there_are_not(kind: str) -> None:
+    with pytest.raises(AnalysisError, match=rf"CATALOG_OPTION_INVALID.*{kind}.*hadoop, jdbc or rest"):
+        open_catalog("lake", {"type": kind, "warehouse": "/tmp"})
+
+
 def test_every_option_in_the_documents_is_known() -> None:
     text = DOCS.read_text()
     settings = set(re.findall(r"spark\.sql\.catalog\.\w+\.([\w.-]*[\w])", text))
