@@ -7,6 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from sqlext.errors import AnalysisError
 from sqlext.spec.constraint import RowRule, check_constraints, generated_columns, varchar_lengths
 from sqlext.spec.schema import Schema
+from sqlext.spec.schema_change import (
+    DropColumn,
+    RenameColumn,
+    ReplaceColumns,
+    SchemaChange,
+    SetDefault,
+    WidenColumn,
+)
 from sqlext.spec.types import ListType, MapType, NestedField, StructType, Type
 from sqlext.sql.syntax.type_text import spark_type_text
 from sqlext.sql.tokens.expression_slice import column_references
@@ -36,6 +44,23 @@ def generated_names(schema: Schema, properties: Mapping[str, str]) -> frozenset[
     """The names of the columns that are GENERATED ALWAYS AS an expression."""
     ids = generated_columns(properties).keys()
     return frozenset(field.name for field in schema.fields if field.id in ids)
+
+
+def require_generated_kept(change: SchemaChange, schema: Schema, properties: Mapping[str, str]) -> None:
+    """Raises AnalysisError COLUMN_IN_USE for a drop, rename or other type of a column from which another is generated,
+    and for another type or a default of a generated column: stored values would not be the expression's."""
+    generated = generated_columns(properties)
+    for field in schema.fields:
+        if field.id not in generated:
+            continue
+        columns = [one.lower() for one in checked_columns(schema, generated[field.id])]
+        use, way_out = f"the generated column {field.name}", f"ALTER TABLE … DROP COLUMN {field.name} first"
+        if isinstance(change, ReplaceColumns):
+            raise AnalysisError("COLUMN_IN_USE", name=field.name, use=use, way_out=way_out)
+        if isinstance(change, DropColumn | RenameColumn | WidenColumn) and change.path[0].lower() in columns:
+            raise AnalysisError("COLUMN_IN_USE", name=change.path[0], use=use, way_out=way_out)
+        if isinstance(change, WidenColumn | SetDefault) and change.path[0].lower() == field.name.lower():
+            raise AnalysisError("COLUMN_IN_USE", name=field.name, use="its expression", way_out="a new table")
 
 
 def _generated_rule(schema: Schema, field: NestedField, expression: str) -> RowRule:

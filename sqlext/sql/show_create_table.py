@@ -35,7 +35,7 @@ def create_table_text(name: TableName, metadata: TableMetadata) -> str:
             f"PRIMARY KEY ({', '.join(source_name(schema, id) for id in schema.identifier_field_ids)}) {enforced}"
         )
     for check in check_constraints(metadata.properties):
-        lines.append(f"CONSTRAINT {quote_identifier(check.name)} CHECK ({check.expression})")
+        lines.append(f"CONSTRAINT {quote_identifier(check.name)} CHECK {_in_brackets(check.expression)}")
     clauses = [f"CREATE TABLE {quote_name(name.parts)} (\n  " + ",\n  ".join(lines) + ")", "USING iceberg"]
     terms = [partition_term(schema, f) for f in metadata.spec().fields if not isinstance(f.transform, VoidTransform)]
     if terms:
@@ -53,9 +53,14 @@ def create_table_text(name: TableName, metadata: TableMetadata) -> str:
     return "\n".join(clauses)
 
 
+def _in_brackets(expression: str) -> str:
+    """A comment at the end of the text does not take the bracket with it."""
+    return f"({expression}\n)" if "--" in expression else f"({expression})"
+
+
 def _column(field: NestedField, lengths: Mapping[int, int], expression: str | None) -> str:
     required = " NOT NULL" if field.required else ""
     default = "" if field.write_default is None else f" DEFAULT {write_default_text(field)}"
-    default = default if expression is None else f" GENERATED ALWAYS AS ({expression})"
+    default = default if expression is None else f" GENERATED ALWAYS AS {_in_brackets(expression)}"
     comment = "" if field.doc is None else f" COMMENT {quote_string(field.doc)}"
     return f"{quote_identifier(field.name)} {ddl_type_text(field.type, field.id, lengths)}{required}{default}{comment}"

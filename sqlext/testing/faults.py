@@ -101,6 +101,7 @@ class Faults:
         self._places = places
         self._further = further
         self._armed: tuple[_Fault, ...] = ()
+        self._interposed = ExitStack()
         self._unanswered = threading.local()
 
     def reach(self, *places: LocalCatalog | LocalTable) -> None:
@@ -250,16 +251,18 @@ class Faults:
 
     @contextmanager
     def _switched_on(self, fault: _Fault) -> Iterator[SwitchedFault]:
-        before, switched = self._armed, SwitchedFault(fault.strikes)
+        switched = SwitchedFault(fault.strikes)
         try:
-            with ExitStack() as stack:
-                if not before:
-                    self._interpose(stack)
-                self._armed = (*before, fault)
-                yield switched
-                fault.require_met()
+            if not self._armed:
+                self._interpose(self._interposed)
+            self._armed = (*self._armed, fault)
+            yield switched
+            fault.require_met()
         finally:
-            self._armed = before
+            # Blocks need not end in the order in which they began.
+            self._armed = tuple(one for one in self._armed if one is not fault)
+            if not self._armed:
+                self._interposed.close()
             switched.end()
             fault.raise_failure()
 

@@ -25,6 +25,7 @@ from sqlext.spec.row_kind import ROW_KIND
 from sqlext.spec.schema_change import SchemaChange, changed_schema
 from sqlext.spec.schema_union import union_changes
 from sqlext.spec.types import NestedField
+from sqlext.sql.row_rules import require_generated_kept
 from sqlext.sql.statements.statement import Merge
 from sqlext.sql.tokens.expression_slice import plain_column
 
@@ -49,12 +50,14 @@ def grown(
 ) -> Target:
     """The target with the schema changes applied; `target` itself if nothing changes.
 
-    Its metadata location is known to this process only. Raises as `changed_schema` and `require_levels`, before
-    Spark takes time for a type that the commit would refuse.
+    Its metadata location is known to this process only. Raises as `changed_schema`, `require_levels` and
+    `require_generated_kept`, before Spark takes time for a type that the commit would refuse.
     """
-    base = target.table.metadata
+    base, changes = target.table.metadata, tuple(changes)
+    for change in changes:
+        require_generated_kept(change, base.schema(), base.properties)
     schema = changed_schema(
-        base.schema(), tuple(changes), base.last_column_id, base.format_version, case_sensitive=case_sensitive
+        base.schema(), changes, base.last_column_id, base.format_version, case_sensitive=case_sensitive
     )
     require_levels(schema, base.schema())
     updates = schema_updates(base, schema)

@@ -17,7 +17,7 @@ from sqlext.commit.actions.spec_change import AddField, ChangeSpec, DropField, F
 from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.spark.catalog.data_type import type_to_spark
 from sqlext.spark.session.session_settings import is_case_sensitive
-from sqlext.spec.constraint import check_constraints, generated_columns
+from sqlext.spec.constraint import check_constraints
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.schema import Schema
 from sqlext.spec.schema_change import (
@@ -32,7 +32,7 @@ from sqlext.spec.schema_change import (
 from sqlext.spec.transform import parse_transform
 from sqlext.spec.types import NestedField, Type
 from sqlext.sql.binding import resolve_field
-from sqlext.sql.row_rules import checked_columns
+from sqlext.sql.row_rules import checked_columns, require_generated_kept
 from sqlext.sql.statements.statement import (
     AddPartitionField,
     AlterColumns,
@@ -88,7 +88,7 @@ def _commit(environment: Environment, name: TableName, action: Action) -> Outcom
 def _require_unchecked(change: SchemaChange, metadata: TableMetadata) -> None:
     """Raises AnalysisError COLUMN_IN_USE for a drop or rename of a column that a CHECK names."""
     schema = metadata.schema()
-    _require_not_generated(change, metadata)
+    require_generated_kept(change, metadata.schema(), metadata.properties)
     if not isinstance(change, DropColumn | RenameColumn | ReplaceColumns):
         return
     for check in check_constraints(metadata.properties):
@@ -96,24 +96,6 @@ def _require_unchecked(change: SchemaChange, metadata: TableMetadata) -> None:
             if isinstance(change, ReplaceColumns) or change.path[0].lower() == column.lower():
                 way_out = f"ALTER TABLE … DROP CONSTRAINT {check.name} first"
                 raise AnalysisError("COLUMN_IN_USE", name=column, use=f"the constraint {check.name}", way_out=way_out)
-
-
-def _require_not_generated(change: SchemaChange, metadata: TableMetadata) -> None:
-    """Raises AnalysisError COLUMN_IN_USE for a drop, rename or other type of a column from which another is generated,
-    and for another type or a default of a generated column."""
-    schema, generated = metadata.schema(), generated_columns(metadata.properties)
-    for field in schema.fields:
-        if field.id not in generated:
-            continue
-        columns = [one.lower() for one in checked_columns(schema, generated[field.id])]
-        use, way_out = f"the generated column {field.name}", f"ALTER TABLE … DROP COLUMN {field.name} first"
-        if isinstance(change, ReplaceColumns):
-            raise AnalysisError("COLUMN_IN_USE", name=field.name, use=use, way_out=way_out)
-        if isinstance(change, DropColumn | RenameColumn | WidenColumn) and change.path[0].lower() in columns:
-            raise AnalysisError("COLUMN_IN_USE", name=change.path[0], use=use, way_out=way_out)
-        if isinstance(change, WidenColumn | SetDefault) and change.path[0].lower() == field.name.lower():
-            use = "its expression"
-            raise AnalysisError("COLUMN_IN_USE", name=field.name, use=use, way_out="a new table")
 
 
 def _schema_change(spark: SparkSession, change: ColumnChange, schema: Schema, exact: bool) -> SchemaChange:

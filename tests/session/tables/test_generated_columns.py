@@ -49,6 +49,16 @@ def test_changes(spark: SparkSession, table_name: str, version: str, mode: str) 
     assert spark.table(table_name).where("twice IS NOT NULL").count() >= 3
 
 
+@pytest.mark.parametrize("column", ["n", "twice"])
+def test_no_write_widens_what_a_value_was_computed_from(spark: SparkSession, table_name: str, column: str) -> None:
+    spark.sql(f"CREATE TABLE {table_name} ({COLUMNS})")
+    rows = f"SELECT 1 AS id, CAST(5 AS BIGINT) AS {column}"
+    with pytest.raises(PySparkException, match="COLUMN_IN_USE"):
+        spark.sql(f"INSERT WITH SCHEMA EVOLUTION INTO {table_name} BY NAME {rows}")
+    spark.sql(f"INSERT WITH SCHEMA EVOLUTION INTO {table_name} BY NAME SELECT 1 AS id, 5 AS n, 'x' AS more")
+    assert spark.table(table_name).first() == (1, 5, None, 10, "x")
+
+
 def test_data_frames_and_streams(spark: SparkSession, table_name: str, tmp_path: Path) -> None:
     spark.sql(f"CREATE TABLE {table_name} ({COLUMNS}, PRIMARY KEY (id))")
     given = "id INT, n INT, note STRING, twice INT"

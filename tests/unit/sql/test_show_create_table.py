@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 import pytest
 
 from sqlext.command.ddl.table_definition import define_table
@@ -99,3 +101,16 @@ def test_a_type_without_sql_spelling_is_refused():
     metadata = new_table_metadata(schema, UNPARTITIONED, UNSORTED, "file:///w/t", {}, 2, "u", 0)
     with pytest.raises(UnsupportedError):
         create_table_text(NAME, metadata)
+
+
+def test_a_comment_at_the_end_of_an_expression_ends_before_its_bracket():
+    metadata = made_by("CREATE TABLE lake.db.t (id INT)")
+    properties = {"sqlext.generated.2": "id + 1 -- the next", "sqlext.check.c": "id > 0 -- more"}
+    schema = Schema((*metadata.schema().fields, NestedField(2, "n", IntegerType())), schema_id=1)
+    text = create_table_text(
+        NAME,
+        replace(metadata, schemas=(schema,), current_schema_id=1, properties={**metadata.properties, **properties}),
+    )
+    statement = parse(text, catalogs=("lake",), current=("lake", "db"))
+    assert statement.columns[1].generated_text == "id + 1 -- the next"
+    assert [check.condition.text for check in statement.checks] == ["id > 0 -- more"]

@@ -180,6 +180,19 @@ def test_faults_of_one_with_statement(orders: LocalTable) -> None:
     assert_tables_equal(orders, [ADA, BO])
 
 
+def test_blocks_that_end_in_the_order_in_which_they_began(orders: LocalTable) -> None:
+    faults = Faults(orders)
+    first, second = faults.fail_storage("write", times=None, required=False), faults.lose_next_commit()
+    first.__enter__()
+    second.__enter__()
+    first.__exit__(None, None, None)
+    orders.append([BO])
+    second.__exit__(None, None, None)
+    with faults.lose_next_commit() as lost:
+        orders.append([EVE])
+    assert lost.met == 1
+
+
 def test_a_fault_that_is_not_met_fails_the_test(orders: LocalTable) -> None:
     faults = Faults(orders)
     unmet = [
