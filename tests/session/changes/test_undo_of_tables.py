@@ -84,7 +84,7 @@ def statements(name: str) -> Sequence[str]:
     return [*STATEMENTS, *KEYED, *([] if merges else [KEYLESS[1]])]
 
 
-@pytest.mark.turns(5)
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("name", KINDS)
 def test_each_kind_of_table(spark: SparkSession, iceberg: IcebergJudge, table_name: str, name: str) -> None:
     """Each statement does what its preview shows, and is undone where it is the newest commit and where others stand on
