@@ -368,19 +368,21 @@ _UNSUPPORTED = (
 _OF_KEYS = frozenset({KEY_ENFORCED.name, KEY_RELY, UPSERT_ENABLED.name, UPSERT_MODE.name, UPSERT_SEQUENCE_FIELD.name})
 _OF_WRITES = ("write.", "commit.", "gc.")
 _OF_BATCHES = "sqlext.txn."
+_OF_CLONES = "sqlext.clone."
 
 
 def kept_by_replace(name: str) -> bool:
     """Whether REPLACE TABLE keeps the property `name` of the old table.
 
-    Kept are properties that sqlext does not read, those of writes and commits, and the last batches of applications, so
-    that an older one is not written into the new table. Dropped are those of keys, merge engines, constraints and the
+    Kept are properties that sqlext does not read, those of writes and commits, the last batches of applications, so
+    that an older one is not written into the new table, and what makes the table a shallow clone, as its old snapshots
+    stay. Dropped are those of keys, merge engines, constraints and the
     progress of streams.
     """
     if name in _OF_KEYS or name.startswith(FIELDS_PREFIX):
         return False
     if name.startswith("sqlext."):
-        return name in ALL or name.startswith(_OF_BATCHES)
+        return name in ALL or name.startswith((_OF_BATCHES, _OF_CLONES))
     return name not in ALL or name.startswith(_OF_WRITES)
 
 

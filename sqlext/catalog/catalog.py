@@ -70,6 +70,10 @@ class Catalog(Protocol):
     def keeps_timestamps(self) -> bool:
         """Whether versions keep the `last-updated-ms` that their commits set."""
 
+    @property
+    def keeps_files_of_clones(self) -> bool:
+        """Whether tables of the catalog may be cloned: it drops and renames none that has the tag of a clone."""
+
     def table_exists(self, identifier: TableIdentifier) -> bool:
         """Whether the name is taken, by a table, intact or damaged, or by a view."""
 
@@ -119,7 +123,11 @@ class Catalog(Protocol):
         """The tables directly in the namespace, sorted."""
 
     def drop_table(self, identifier: TableIdentifier, purge: bool) -> bool:
-        """Removes the table from the catalog, and with `purge` all its files; False if it does not exist."""
+        """Removes the table from the catalog, and with `purge` all its files; False if it does not exist.
+
+        Raises AnalysisError TABLE_HAS_CLONES if `keeps_files_of_clones`, and StorageError or OSError if the store does
+        not say whether it has.
+        """
 
     def register_table(self, identifier: TableIdentifier, metadata_location: str) -> LoadedTable | None:
         """Registers an existing metadata file as a table, with its files in place.
@@ -141,7 +149,8 @@ class Catalog(Protocol):
     def rename_table(self, identifier: TableIdentifier, to: TableIdentifier) -> None:
         """Renames the table, into any existing namespace; its location stays.
 
-        Raises AlreadyExistsError if the name is taken, UnsupportedError if table names determine locations.
+        Raises AlreadyExistsError if the name is taken, UnsupportedError if table names determine locations, and
+        TABLE_HAS_CLONES as `drop_table`: clones know the table by its name.
         """
 
     def create_namespace(self, namespace: Namespace, properties: Mapping[str, str]) -> None:
@@ -163,7 +172,11 @@ class Catalog(Protocol):
         """Raises UnsupportedError if the catalog stores no properties."""
 
     def drop_namespace(self, namespace: Namespace, cascade: bool) -> bool:
-        """False if it does not exist. Raises AnalysisError SCHEMA_NOT_EMPTY for one with contents, unless `cascade`."""
+        """False if it does not exist. Raises AnalysisError SCHEMA_NOT_EMPTY for one with contents, unless `cascade`.
+
+        With `cascade` clones are dropped before the tables that they read; TABLE_HAS_CLONES for a clone that stays is
+        raised before any table is dropped.
+        """
 
 
 def all_views(catalog: Catalog, namespace: Namespace = ()) -> Iterator[TableIdentifier]:

@@ -1,18 +1,28 @@
 """Tags by which a table keeps the files that its shallow clones read.
 
 The tag's name has the clone's uuid; the clone's properties name the source and the tag. DROP of the clone releases it,
-and DROP of a table that has such tags is refused.
+and DROP of a table that has such tags is refused, as is its RENAME.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
 from contextlib import suppress
 from typing import Protocol
 
 from sqlext.catalog.catalog import LoadedTable
+from sqlext.catalog.catalog_names import CatalogNames
 from sqlext.catalog.identifier import TableIdentifier, name_parts, quoted
-from sqlext.errors import AnalysisError, CommitConflict, SqlextError
+from sqlext.errors import (
+    AnalysisError,
+    CommitConflict,
+    CorruptionError,
+    NotFoundError,
+    SqlextError,
+    UnsupportedError,
+)
+from sqlext.properties import GC_ENABLED
 from sqlext.spec.metadata.metadata_update import RemoveSnapshotRef, apply_updates
 from sqlext.spec.metadata.stream_state import CLONE_PREFIX
 from sqlext.spec.metadata.table_metadata import TableMetadata
@@ -37,18 +47,61 @@ def clone_properties(source: TableIdentifier, table_uuid: str) -> dict[str, str]
     return {_SOURCE: str(source), _TAG: clone_tag(table_uuid)}
 
 
-def require_no_clones(metadata: TableMetadata, name: str) -> None:
-    """Raises AnalysisError TABLE_HAS_CLONES if the table keeps files for a clone."""
-    tag = next((ref for ref in sorted(metadata.refs) if ref.startswith(CLONE_PREFIX)), None)
+def is_clone(metadata: TableMetadata) -> bool:
+    """Whether the table is a shallow clone, and not a copy of one."""
+    return metadata.properties.get(_TAG) == clone_tag(metadata.table_uuid)
+
+
+def snapshots_may_expire(metadata: TableMetadata) -> bool:
+    """Whether sqlext expires snapshots of the table: with `gc.enabled`, and of a clone, since it deletes the files in
+    the table's own folders only."""
+    return GC_ENABLED.of(metadata.properties) or is_clone(metadata)
+
+
+def require_no_clones(
+    metadata: TableMetadata, name: str, change: str = "dropped", but: AbstractSet[str] = frozenset()
+) -> None:
+    """Raises AnalysisError TABLE_HAS_CLONES if the table keeps files for a clone other than by the tags `but`."""
+    tag = next((ref for ref in sorted(metadata.refs) if ref.startswith(CLONE_PREFIX) and ref not in but), None)
     if tag is not None:
-        raise AnalysisError("TABLE_HAS_CLONES", name=name, tag=quoted(tag))
+        raise AnalysisError("TABLE_HAS_CLONES", name=name, change=change, tag=quoted(tag))
+
+
+def clones_first(
+    tables: _Tables, names: CatalogNames, identifiers: Iterable[TableIdentifier]
+) -> Sequence[TableIdentifier]:
+    """The tables in an order in which all can be dropped: each clone before its source.
+
+    Raises AnalysisError TABLE_HAS_CLONES for a clone that is not among them, and as `readable`.
+    """
+    found = {identifier: readable(tables, identifier) for identifier in identifiers}
+    clones = {clone_tag(one.table_uuid): identifier for identifier, one in found.items() if one is not None}
+    for identifier, metadata in found.items():
+        if metadata is not None:
+            require_no_clones(metadata, names.table(identifier), but=clones.keys())
+    ordered: dict[TableIdentifier, None] = {}
+
+    def add(identifier: TableIdentifier, above: tuple[TableIdentifier, ...]) -> None:
+        metadata = found[identifier]
+        for tag in () if metadata is None else sorted(metadata.refs):
+            clone = clones.get(tag)
+            if clone is not None and clone not in (*above, identifier):
+                add(clone, (*above, identifier))
+        ordered.setdefault(identifier)
+
+    for identifier in found:
+        add(identifier, ())
+    return tuple(ordered)
 
 
 def readable(tables: _Tables, identifier: TableIdentifier) -> TableMetadata | None:
-    """The table's metadata; None if it is damaged, or there is none."""
+    """The table's metadata; None if it is damaged, or cannot be read by this catalog at all.
+
+    Raises StorageError or OSError if the store does not say so: then the table may have clones.
+    """
     try:
         return tables.load_table(identifier).metadata
-    except (SqlextError, OSError):
+    except (CorruptionError, NotFoundError, UnsupportedError, AnalysisError, FileNotFoundError):
         return None
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
 
 from sqlext.catalog.changelog_files import changelog_files
+from sqlext.catalog.owned_files import own_folders
 from sqlext.errors import SqlextError
 from sqlext.spec.manifests.manifest import EntryStatus, decode_manifest, decode_manifest_list
 from sqlext.spec.metadata.snapshot import Snapshot
@@ -19,17 +20,29 @@ ADDED_IN_PLACE = "sqlext.files-added-in-place"
 table."""
 
 
-def discard_snapshots(io: FileIO, discarded: TableMetadata, kept: TableMetadata | None) -> None:
+def discard_snapshots(
+    io: FileIO, discarded: TableMetadata, kept: TableMetadata | None, committed: Iterable[TableMetadata] = ()
+) -> None:
     """Deletes the files written for snapshots and statistics of `discarded` that `kept` does not have; failures leave
     orphan files.
 
-    They were not committed, so no table refers to the files. Files that a snapshot added in place stay.
+    They were not committed, so no table refers to the files. Left alone are files that a snapshot added in place, files
+    outside of the folders of `discarded` and `kept`, and all of a snapshot that one of the tables `committed` has: a
+    table may be made of another one's snapshots.
     """
-    gone = discarded.snapshots_not_in(kept)
+    there = {snapshot.snapshot_id for table in committed for snapshot in table.snapshots}
+    gone = [one for one in discarded.snapshots_not_in(kept) if one.snapshot_id not in there]
+    is_own = _below_own_folders([discarded] if kept is None else [discarded, kept])
     added = [path for snapshot in gone for path in _added(io, discarded, snapshot)]
     for path in [*added, *_changelogs(io, discarded, gone), *_statistics(discarded, kept)]:
-        with suppress(SqlextError, OSError):
-            io.delete(path)
+        if is_own(path):
+            with suppress(SqlextError, OSError):
+                io.delete(path)
+
+
+def _below_own_folders(versions: Sequence[TableMetadata]) -> Callable[[str], bool]:
+    folders = dict.fromkeys(folder for version in versions for folder in own_folders(version))
+    return lambda path: any(is_below(folder, path) for folder in folders)
 
 
 def _changelogs(io: FileIO, metadata: TableMetadata, snapshots: Sequence[Snapshot]) -> Iterator[str]:

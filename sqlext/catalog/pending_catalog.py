@@ -108,12 +108,14 @@ class PendingCatalog:
         """
         with self._lock:
             before, self._tables = self._tables, tables
+            committed = [table.base.metadata for table in before.by_identifier.values() if table.base is not None]
             for identifier, table in before.by_identifier.items():
                 kept = tables.by_identifier.get(identifier)
                 if kept is None and table.base is not None:
                     kept = PendingTable(table.base, table.base)
                 if table.is_changed:
-                    discard_snapshots(self.io, table.current.metadata, None if kept is None else kept.current.metadata)
+                    left = None if kept is None else kept.current.metadata
+                    discard_snapshots(self.io, table.current.metadata, left, committed)
                 if kept is None:
                     self._drop_placeholder(identifier)
                     self._catalog.remove_empty_folders(identifier)
@@ -202,6 +204,10 @@ class PendingCatalog:
     @property
     def keeps_timestamps(self) -> bool:
         return self._catalog.keeps_timestamps
+
+    @property
+    def keeps_files_of_clones(self) -> bool:
+        return self._catalog.keeps_files_of_clones
 
     def table_exists(self, identifier: TableIdentifier) -> bool:
         return identifier in self._tables.by_identifier or self._catalog.table_exists(identifier)

@@ -10,9 +10,9 @@ import uuid
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 
-from sqlext.catalog.catalog import LoadedTable, TableCommit
+from sqlext.catalog.catalog import LoadedTable, TableCommit, all_tables
 from sqlext.catalog.catalog_names import CatalogNames
-from sqlext.catalog.clone_tag import readable, release_source, require_no_clones
+from sqlext.catalog.clone_tag import clones_first, readable, release_source, require_no_clones
 from sqlext.catalog.dropped_folders import DroppedFolders
 from sqlext.catalog.dropped_table import UNDROP_RETENTION, DroppedTable, system_clock
 from sqlext.catalog.identifier import Namespace, TableIdentifier, check_namespace, quoted
@@ -128,6 +128,10 @@ class WarehouseCatalog:
     def keeps_timestamps(self) -> bool:
         return True
 
+    @property
+    def keeps_files_of_clones(self) -> bool:
+        return True
+
     def table_exists(self, identifier: TableIdentifier) -> bool:
         return self._metadata_folder(identifier).holds_metadata()
 
@@ -208,6 +212,10 @@ class WarehouseCatalog:
             )
         self._dropped.expire(identifier.namespace)
         outside = self._files_outside(identifier, location) if purge else ()
+        # The folder goes without a compare-and-swap: a clone that was made meanwhile is looked for as late as possible.
+        latest = readable(self, identifier)
+        if latest is not None:
+            require_no_clones(latest, self._names.table(identifier))
         if not self._remove_folder(identifier, folder, location, kept=not purge):
             return False
         for path in outside:
@@ -303,12 +311,12 @@ class WarehouseCatalog:
         if not self.namespace_exists(namespace):
             return False
         if cascade:
+            for table in clones_first(self, self._names, list(all_tables(self, namespace))):
+                self.drop_table(table, purge=self._why_no_purge(table) is None)
             for child in self.list_namespaces(namespace):
                 self.drop_namespace(child, cascade=True)
             for view in self._views.list_views(namespace):
                 self._views.drop_view(view)
-            for table in self.list_tables(namespace):
-                self.drop_table(table, purge=self._why_no_purge(table) is None)
         if not self._io.delete_empty_folder(location):
             raise AnalysisError(
                 "SCHEMA_NOT_EMPTY", name=self._names.namespace(namespace), holds=self._contents(namespace)
@@ -382,9 +390,8 @@ class WarehouseCatalog:
     def _why_no_purge(self, identifier: TableIdentifier) -> str | None:
         """Why the table's files cannot all be deleted; None if they can. A damaged table's files are those in its
         folder."""
-        try:
-            metadata = self.load_table(identifier).metadata
-        except SqlextError:
+        metadata = readable(self, identifier)
+        if metadata is None:
             return None
         if not GC_ENABLED.of(metadata.properties):
             return f"{GC_ENABLED.name} is false, so other tables may use its files"

@@ -158,8 +158,8 @@ NAMES: Mapping[str, Condition] = {
     ),
     "TABLE_HAS_CLONES": Condition(
         "2BP01",
-        "{name} cannot be dropped: a shallow clone reads its files, and its tag {tag} keeps them. Drop the clone first;"
-        " if it is gone, ALTER TABLE … DROP TAG {tag}.",
+        "{name} cannot be {change}: a shallow clone reads its files, and its tag {tag} keeps them. Drop the clone"
+        " first; if it is gone, ALTER TABLE … DROP TAG {tag}.",
     ),
     "PART_OF_A_TABLE": Condition("42809", "{name} cannot be dropped: it is {part} of the table {table}. {way_out}."),
     "PLACE_READ_ONLY": Condition(

@@ -115,6 +115,11 @@ class RestCatalog:
         """False: servers keep the timestamps of new snapshots, but assign their own to other versions."""
         return False
 
+    @property
+    def keeps_files_of_clones(self) -> bool:
+        """False: the server drops tables, and other clients ask it to."""
+        return False
+
     def table_exists(self, identifier: TableIdentifier) -> bool:
         with self._translated(identifier):
             there = self._client.exists(self._path(identifier))

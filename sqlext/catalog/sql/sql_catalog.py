@@ -8,9 +8,9 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Mapping, Sequence
 
-from sqlext.catalog.catalog import LoadedTable, TableCommit
+from sqlext.catalog.catalog import LoadedTable, TableCommit, all_tables
 from sqlext.catalog.catalog_names import CatalogNames
-from sqlext.catalog.clone_tag import readable, release_source, require_no_clones
+from sqlext.catalog.clone_tag import clones_first, readable, release_source, require_no_clones
 from sqlext.catalog.dropped_table import DroppedTable, system_clock
 from sqlext.catalog.identifier import Namespace, TableIdentifier, check_namespace, quoted
 from sqlext.catalog.metadata_pointer import MetadataFiles, logged
@@ -112,6 +112,10 @@ class SqlCatalog:
 
     @property
     def keeps_timestamps(self) -> bool:
+        return True
+
+    @property
+    def keeps_files_of_clones(self) -> bool:
         return True
 
     def table_exists(self, identifier: TableIdentifier) -> bool:
@@ -326,6 +330,9 @@ class SqlCatalog:
 
     def rename_table(self, identifier: TableIdentifier, to: TableIdentifier) -> None:
         self._required(identifier)
+        metadata = readable(self, identifier)
+        if metadata is not None:
+            require_no_clones(metadata, self._names.table(identifier), "renamed")
         self._require_namespace(to.namespace)
         try:
             with answered(self._names.table(identifier)):
@@ -380,12 +387,12 @@ class SqlCatalog:
         if not self.namespace_exists(namespace):
             return False
         if cascade:
+            for table in clones_first(self, self._names, list(all_tables(self, namespace))):
+                self.drop_table(table, purge=False)
             for child in self.list_namespaces(namespace):
                 self.drop_namespace(child, cascade=True)
             for view in self._views.list_views(namespace):
                 self._views.drop_view(view)
-            for table in self.list_tables(namespace):
-                self.drop_table(table, purge=False)
         held = [quoted(*child) for child in self.list_namespaces(namespace)]
         for kind in (TABLE, VIEW):
             held += [str(TableIdentifier(namespace, name)) for name in self._records.names(namespace, kind)]

@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from sqlext.catalog.identifier import TableIdentifier
+from sqlext.command.ddl.clone_files import require_collectable
 from sqlext.command.ddl.table_definition import complete, described_terms, with_identifier_fields
 from sqlext.command.environment import Environment
 from sqlext.commit.actions.property_change import ChangeProperties
 from sqlext.commit.actions.table_creation import CreateTable
 from sqlext.commit.loop.transaction import commit
 from sqlext.errors import UnsupportedError
-from sqlext.properties import as_stored
+from sqlext.properties import GC_ENABLED, as_stored
 from sqlext.property_names import require_changeable, require_valid_properties
 from sqlext.spec.schema import Schema
 from sqlext.storage.location import same_place
@@ -86,4 +87,8 @@ class TableDefinitions:
         location = table.metadata.location
         if moved_to is not None and same_place(moved_to) != same_place(location):
             raise UnsupportedError("TABLE_LOCATION_FIXED", name=".".join(parts), location=location)
+        before = table.metadata.properties
+        after = {**{name: text for name, text in before.items() if name not in removed}, **changed}
+        if GC_ENABLED.of(after) and not GC_ENABLED.of(before):
+            require_collectable(environment, parts[0], table)
         environment.commit(parts[0], table, ChangeProperties(*as_stored(changed, removed)))

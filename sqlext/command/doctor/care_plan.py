@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from sqlext.catalog.catalog import Catalog, LoadedTable
+from sqlext.catalog.clone_tag import snapshots_may_expire
 from sqlext.command.compaction.compaction_candidates import (
     CompactionCandidates,
     compacts_itself,
@@ -15,7 +16,7 @@ from sqlext.command.maintenance.expiry_due import expiry_is_due
 from sqlext.command.maintenance.unreachable_files import unreachable_files
 from sqlext.commit.actions.consumer import consumer_or_none
 from sqlext.commit.actions.snapshot_expiry import ExpireSnapshots
-from sqlext.properties import GC_ENABLED, MANIFEST_TARGET_SIZE_BYTES, looks_after_itself
+from sqlext.properties import MANIFEST_TARGET_SIZE_BYTES, looks_after_itself
 from sqlext.scan.metadata_tables.health import Measure, measures
 from sqlext.scan.metadata_tables.metadata_table import TableState
 from sqlext.scan.scan_plan import FileScanTask, plan_scan
@@ -82,7 +83,7 @@ def _manifests(state: TableState) -> Iterator[Measure]:
 def _expiry(catalog: Catalog | None, table: LoadedTable, state: TableState, now_ms: int) -> Iterator[Measure]:
     """The snapshots that expire by the table's properties, and the bytes of files that only they need."""
     metadata = state.metadata
-    if not GC_ENABLED.of(metadata.properties):
+    if not snapshots_may_expire(metadata):
         yield Measure("snapshots that have expired", None, None, "gc.enabled is false: files are not the table's alone")
         return
     found = ExpireSnapshots().expired(metadata, metadata.location, now_ms)

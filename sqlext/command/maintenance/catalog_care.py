@@ -10,6 +10,7 @@ from typing import Literal, TypeAlias
 from pyspark.sql import SparkSession
 
 from sqlext.catalog.catalog import LoadedTable, all_tables
+from sqlext.catalog.clone_tag import snapshots_may_expire
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.command.change.row_level import Target
 from sqlext.command.compaction.compaction import compact_table
@@ -19,7 +20,7 @@ from sqlext.command.maintenance.expiry import expire_snapshots
 from sqlext.command.maintenance.file_deletion import DELETING_THREADS
 from sqlext.commit.actions.manifest_rewrite import CREATED, REPLACED, RewriteManifests
 from sqlext.commit.actions.snapshot_expiry import ExpireSnapshots
-from sqlext.properties import GC_ENABLED, MANIFEST_TARGET_SIZE_BYTES
+from sqlext.properties import MANIFEST_TARGET_SIZE_BYTES
 from sqlext.scan.sorted_runs import find_buckets
 from sqlext.sql.statements.statement import TableName
 
@@ -128,7 +129,7 @@ def _due(environment: Environment, catalog: str, table: LoadedTable) -> Iterator
     if found.merges or found.marks or found.merged_deletes:
         saved = sum(merge.saved_files for merge in found.merges)
         yield CareJob(identifier, "compact", max(saved, 1), sum(merge.bytes for merge in found.merges))
-    if GC_ENABLED.of(metadata.properties):
+    if snapshots_may_expire(metadata):
         gone = ExpireSnapshots().expired(metadata, metadata.location, environment.clock()).snapshot_ids
         if gone:
             # A manifest list and a manifest each, at least.

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_left
 
+from sqlext.catalog.clone_tag import snapshots_may_expire
 from sqlext.commit.actions.snapshot_expiry import ExpireSnapshots
-from sqlext.properties import GC_ENABLED, MAX_SNAPSHOT_AGE_MS
+from sqlext.properties import MAX_SNAPSHOT_AGE_MS
 from sqlext.spec.metadata.table_metadata import TableMetadata
 
 # An expiry costs a commit, so it waits until so many snapshots are old enough, or this part of all of them.
@@ -18,7 +19,7 @@ def expiry_is_due(metadata: TableMetadata, now_ms: int) -> bool:
 
     Snapshots are taken to be in the order of their times, which clocks of other writers may disturb a little.
     """
-    if not GC_ENABLED.of(metadata.properties):
+    if not snapshots_may_expire(metadata):
         return False
     enough = max(2, min(_FEWEST, len(metadata.snapshots) // _PART))
     before_ms = now_ms - MAX_SNAPSHOT_AGE_MS.of(metadata.properties)

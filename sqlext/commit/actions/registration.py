@@ -8,10 +8,11 @@ from sqlext.commit.action import CommitContext, StagedChange
 from sqlext.properties import DATA_PATH, GC_ENABLED, METADATA_PATH
 from sqlext.spec.metadata.requirement import AssertCreate
 from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.stream_state import CLONE_PREFIX
 from sqlext.spec.metadata.table_metadata import TableMetadata
 
-# Properties that locate a table's files: a copy must not write to the original's folders.
-_PLACES = frozenset({DATA_PATH.name, METADATA_PATH.name, "write.object-storage.path", "write.folder-storage.path"})
+PLACES = frozenset({DATA_PATH.name, METADATA_PATH.name, "write.object-storage.path", "write.folder-storage.path"})
+"""Properties that locate a table's files: a copy must not write to the original's folders."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,13 +40,15 @@ def shared_copy(metadata: TableMetadata, location: str, table_uuid: str) -> Tabl
     """A table with the snapshots of another one, whose files it reads and does not own, and a uuid of its own.
 
     `gc.enabled` is false and the metadata log is empty, so that neither PURGE nor the trimming of old metadata deletes
-    the other table's files.
+    the other table's files. It keeps nothing for clones of the other table, and is none itself.
     """
-    properties = {key: value for key, value in metadata.properties.items() if key not in _PLACES}
+    left = {key: value for key, value in metadata.properties.items() if key not in PLACES}
+    properties = {key: value for key, value in left.items() if not key.startswith(CLONE_PREFIX)}
     return replace(
         metadata,
         location=location,
         table_uuid=table_uuid,
         metadata_log=(),
+        refs={name: ref for name, ref in metadata.refs.items() if not name.startswith(CLONE_PREFIX)},
         properties={**properties, GC_ENABLED.name: "false"},
     )

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from sqlext.catalog.clone_tag import snapshots_may_expire
 from sqlext.commit.action import CommitContext, StagedChange
 from sqlext.commit.actions.consumer import ended_queries, readers, removals, tags_of_expired_consumers
 from sqlext.errors import AnalysisError, UnsupportedError
-from sqlext.properties import GC_ENABLED, MAX_REF_AGE_MS, MAX_SNAPSHOT_AGE_MS, MIN_SNAPSHOTS_TO_KEEP
+from sqlext.properties import MAX_REF_AGE_MS, MAX_SNAPSHOT_AGE_MS, MIN_SNAPSHOTS_TO_KEEP
 from sqlext.spec.metadata.metadata_update import (
     MetadataUpdate,
     RemoveSchemas,
@@ -38,8 +39,9 @@ class ExpireSnapshots:
     schemas are removed that no remaining snapshot uses.
 
     What consumers have yet to read does not expire. Tags of expired consumers are removed, and so are expired queries
-    without a name. Raises UnsupportedError FILES_ARE_SHARED if `gc.enabled` is false, and AnalysisError SNAPSHOT_IN_USE
-    for one of `snapshot_ids` that a remaining branch or tag refers to or that a consumer has yet to read.
+    without a name. Raises UnsupportedError FILES_ARE_SHARED unless `snapshots_may_expire`, and AnalysisError
+    SNAPSHOT_IN_USE for one of `snapshot_ids` that a remaining branch or tag refers to or that a consumer has yet to
+    read.
     """
 
     older_than_ms: int | None = None
@@ -52,7 +54,7 @@ class ExpireSnapshots:
 
     def expired(self, base: TableMetadata, name: str, now_ms: int) -> Expired:
         """What the action removes from `base` at `now_ms`; raises as it. `name` is the table's, for messages."""
-        if not GC_ENABLED.of(base.properties):
+        if not snapshots_may_expire(base):
             raise UnsupportedError("FILES_ARE_SHARED", name=name, operation="Expiring snapshots")
         ended, policy = tags_of_expired_consumers(base, now_ms), self._policy(base, now_ms)
         gone = expired(base, policy, now_ms, ended, readers(base, now_ms))

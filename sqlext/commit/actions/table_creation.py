@@ -6,14 +6,15 @@ import uuid
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
+from sqlext.catalog.clone_tag import is_clone
 from sqlext.commit.action import CommitContext, StagedChange
 from sqlext.commit.actions.append import AppendFiles
 from sqlext.commit.actions.order_change import numbered_order
 from sqlext.commit.actions.schema_change import numbered_schema
 from sqlext.commit.snapshot.deletion_vectors import DeletedRows
 from sqlext.commit.snapshot.snapshot_production import FileChange, SnapshotProduction
-from sqlext.errors import UnsupportedError
-from sqlext.properties import kept_by_replace
+from sqlext.errors import AnalysisError, UnsupportedError
+from sqlext.properties import GC_ENABLED, kept_by_replace
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.metadata.metadata_update import (
     AddSchema,
@@ -217,6 +218,12 @@ class TableReplacement:
             AddSortOrder(order),
             SetDefaultSortOrder(order.order_id),
         ]
+        if is_clone(base) and GC_ENABLED.of(action.properties) and not GC_ENABLED.of(base.properties):
+            reason = "the table is a shallow clone, and its old snapshots name files of another table"
+            way_out = "Leave it out, or drop the table first"
+            raise AnalysisError(
+                "TABLE_PROPERTY_REFUSED", name=GC_ENABLED.name, value="true", reason=reason, way_out=way_out
+            )
         unsaid = base.properties.keys() - action.properties.keys()
         dropped = tuple(sorted(name for name in unsaid if not kept_by_replace(name)))
         if dropped:

@@ -9,13 +9,14 @@ from typing import Any
 
 from sqlext.spec.manifests.path_prefix import PathPrefix
 from sqlext.spec.metadata.metadata_checksum import GZIP_MAGIC, MEMBER, closing
+from sqlext.spec.metadata.stream_state import CLONE_PREFIX
 from sqlext.spec.metadata.table_metadata import ungzipped
 
 _PLACES = ("write.data.path", "write.metadata.path", "write.object-storage.path", "write.folder-storage.path")
 
 
 def moved_metadata(data: bytes, prefix: PathPrefix) -> bytes:
-    """The bytes of a metadata file with its locations replaced; gzipped if they were.
+    """The bytes of a metadata file with its locations replaced, and without tags of clones; gzipped if they were.
 
     The bytes are those of valid table metadata. Raises PathOutsidePrefix.
     """
@@ -32,6 +33,10 @@ def moved_metadata(data: bytes, prefix: PathPrefix) -> bytes:
     if obj.get("properties"):
         for name in _PLACES:
             obj["properties"] = _moved(obj["properties"], name, prefix)
+    # The copy is no clone, and keeps nothing for one.
+    for name in ("refs", "properties"):
+        if obj.get(name):
+            obj[name] = {key: one for key, one in obj[name].items() if not key.startswith(CLONE_PREFIX)}
     # The checksum is of another text, and that of a gzipped file is outside of the text.
     obj.pop(MEMBER, None)
     text = json.dumps(obj, ensure_ascii=False, separators=(",", ":")).encode()
