@@ -79,4 +79,77 @@ CREATE TABLE u SHALLOW CLONE lake.shallow_clone.t.files;
 
 CREATE TABLE u SHALLOW CLONE spark_catalog.default.t;
 
+CREATE TABLE u SHALLOW CLONE t TBLPROPERTIES ('gc.enabled'='true');
+
+CREATE TABLE u SHALLOW CLONE t TBLPROPERTIES ('write.data.path'='/elsewhere');
+
+CREATE TABLE u SHALLOW CLONE t TBLPROPERTIES ('format-version'='1');
+
+CREATE TABLE lake.absent_namespace.u SHALLOW CLONE t;
+
+BEGIN;
+
+CREATE TABLE u SHALLOW CLONE t;
+
+ROLLBACK;
+
+SELECT count(*) FROM lake.shallow_clone.t.refs WHERE name LIKE 'sqlext.clone.%';
+
+-- an old version has today's columns, partitioning and rules
+ALTER TABLE t CREATE TAG v2;
+
+ALTER TABLE t ADD COLUMN d INT;
+
+ALTER TABLE t ADD CONSTRAINT positive CHECK (d > 0);
+
+CREATE TABLE old SHALLOW CLONE t VERSION AS OF 'v2' TBLPROPERTIES ('format-version'='3');
+
+INSERT INTO old (id, v, d) VALUES (5, 'e', 5);
+
+INSERT INTO old (id, v, d) VALUES (6, 'f', 0);
+
+SELECT * FROM old ORDER BY id;
+
+-- free of the source
+ALTER TABLE old SET TBLPROPERTIES ('gc.enabled'='true');
+
+ALTER TABLE old UNSET TBLPROPERTIES ('gc.enabled');
+
+CALL lake.system.fsck(table => 'shallow_clone.old');
+
+CALL lake.system.remove_orphan_files(table => 'shallow_clone.old', older_than => TIMESTAMP'2000-01-01 00:00:00');
+
+CALL lake.system.compact(table => 'shallow_clone.old', full => true);
+
+INSERT INTO old (id, v, d) VALUES (7, 'g', 7);
+
+CALL lake.system.expire_snapshots(table => 'shallow_clone.old', older_than => TIMESTAMP'2999-01-01 00:00:00');
+
+ALTER TABLE old SET TBLPROPERTIES ('gc.enabled'='true');
+
+SELECT id, d FROM old ORDER BY id;
+
+SELECT * FROM t ORDER BY id;
+
+CALL lake.system.fsck(table => 'shallow_clone.t');
+
+-- clones go before their sources, and nothing if one stays
+CREATE NAMESPACE lake.shallow_clone.inner;
+
+CREATE TABLE lake.shallow_clone.inner.a SHALLOW CLONE t;
+
+CREATE TABLE lake.shallow_clone.inner.z SHALLOW CLONE lake.shallow_clone.inner.a;
+
+CREATE TABLE b SHALLOW CLONE lake.shallow_clone.inner.z;
+
+DROP NAMESPACE lake.shallow_clone.inner CASCADE;
+
+SHOW TABLES IN lake.shallow_clone.inner;
+
+DROP TABLE b;
+
+DROP NAMESPACE lake.shallow_clone.inner CASCADE;
+
+DROP TABLE old;
+
 DROP TABLE t;

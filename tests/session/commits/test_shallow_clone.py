@@ -44,7 +44,7 @@ def test_icebergs_runtime_expires_nothing_of_a_clone(
     spark.sql(f"DROP TABLE {table_name} PURGE")
 
 
-def test_in_a_database_and_a_transaction(spark: SparkSession, tmp_path: Path) -> None:
+def test_in_a_database_and_no_transaction(spark: SparkSession, tmp_path: Path) -> None:
     settings = {"type": "jdbc", "uri": f"jdbc:sqlite:{tmp_path}/catalog.db", "warehouse": str(tmp_path / "w")}
     spark.conf.set("spark.sql.catalog.clones", "io.sqlext.Catalog")
     for name, value in settings.items():
@@ -54,17 +54,40 @@ def test_in_a_database_and_a_transaction(spark: SparkSession, tmp_path: Path) ->
     spark.sql("INSERT INTO clones.db.t VALUES (1)")
     spark.sql("CREATE TABLE clones.db.c SHALLOW CLONE clones.db.t")
     spark.sql("BEGIN")
-    spark.sql("CREATE TABLE clones.db.d SHALLOW CLONE clones.db.t")
-    spark.sql("INSERT INTO clones.db.d VALUES (2)")
-    spark.sql("COMMIT")
-    assert (_ids(spark, "clones.db.c"), _ids(spark, "clones.db.d")) == ([1], [1, 2])
-    assert _clone_tags(spark, "clones.db.t") == 2
+    with pytest.raises(PySparkException, match="NOT_IN_TRANSACTION"):
+        spark.sql("CREATE TABLE clones.db.d SHALLOW CLONE clones.db.t")
+    spark.sql("INSERT INTO clones.db.c VALUES (2)")
+    spark.sql("ROLLBACK")
+    assert (_ids(spark, "clones.db.c"), _ids(spark, "clones.db.t")) == ([1], [1])
+    assert _clone_tags(spark, "clones.db.t") == 1
     with pytest.raises(PySparkException, match="TABLE_HAS_CLONES"):
         spark.sql("DROP TABLE clones.db.t PURGE")
+    with pytest.raises(PySparkException, match="TABLE_HAS_CLONES"):
+        spark.sql("ALTER TABLE clones.db.t RENAME TO clones.db.u")
     spark.sql("DROP TABLE clones.db.c")
-    spark.sql("DROP TABLE clones.db.d")
     assert _clone_tags(spark, "clones.db.t") == 0
-    assert spark.sql("DROP TABLE clones.db.t").collect() == []
+    spark.sql("ALTER TABLE clones.db.t RENAME TO clones.db.u")
+    assert spark.sql("DROP TABLE clones.db.u").collect() == []
+
+
+def test_icebergs_runtime_collects_a_clone_that_is_free_of_its_source(
+    spark: SparkSession, iceberg: IcebergJudge, table_name: str
+) -> None:
+    clone, name = f"{table_name}_clone", table_name.partition(".")[2]
+    spark.sql(f"CREATE TABLE {table_name} (id INT)")
+    spark.sql(f"INSERT INTO {table_name} VALUES (1), (2)")
+    spark.sql(f"CREATE TABLE {clone} SHALLOW CLONE {table_name}")
+    with pytest.raises(PySparkException, match="TABLE_PROPERTY_REFUSED"):
+        spark.sql(f"ALTER TABLE {clone} SET TBLPROPERTIES ('gc.enabled'='true')")
+    spark.sql(f"CALL lake.system.compact(table => '{name}_clone', full => true)")
+    spark.sql(f"INSERT INTO {clone} VALUES (3)")
+    ever = "older_than => TIMESTAMP '2999-01-01 00:00:00'"
+    spark.sql(f"CALL lake.system.expire_snapshots(table => '{name}_clone', {ever})")
+    spark.sql(f"ALTER TABLE {clone} SET TBLPROPERTIES ('gc.enabled'='true')")
+    iceberg.sql(f"INSERT OVERWRITE {clone} VALUES (9)")
+    iceberg.sql(f"CALL lake.system.expire_snapshots(table => '{name}_clone', {ever})")
+    assert (_ids(spark, clone), _ids(spark, table_name)) == ([9], [1, 2])
+    assert len(iceberg.sql(f"SELECT * FROM {table_name}")) == 2
 
 
 def test_copies_of_a_clone_do_not_release_its_source(spark: SparkSession, table_name: str) -> None:
