@@ -24,7 +24,7 @@ from sqlext.spark.catalog.session_catalogs import handle_of
 from sqlext.spark.query.kept_rows import keep_rows
 from sqlext.spark.query.lowered_sql import lowered_query, lowered_text
 from sqlext.spec.manifests.row_lineage import ROW_ID
-from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.snapshot import Snapshot, share_row_ids
 from sqlext.spec.schema import Schema
 from sqlext.sql.lowering.returned_rows import (
     ChangedImages,
@@ -96,7 +96,7 @@ class _ReturningChange:
             found = changed_images(
                 step,
                 schema,
-                row_lineage=metadata.format_version > 2,
+                row_lineage=share_row_ids(parent, snapshots[-1]),
                 is_exact=_added_rows(snapshots[-1]) == _written_rows(counts),
                 sequence_number=snapshots[-1].sequence_number,
             )

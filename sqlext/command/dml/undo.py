@@ -22,7 +22,7 @@ from sqlext.commit.actions.undo_commit import UndoOnce
 from sqlext.errors import AnalysisError
 from sqlext.properties import MERGE_MODE
 from sqlext.spark.query.lowered_sql import log_lowered, lowered_query
-from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.snapshot import Snapshot, share_row_ids
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.metadata.undone_snapshot import UNDONE_SNAPSHOT, not_undoable, undoing
 from sqlext.sql.lowering.changes import ChangeStep
@@ -97,8 +97,8 @@ def _undone_change(environment: Environment, target: Target, snapshot: Snapshot)
         _require_columns(target.name, metadata, snapshot, parent)
     row_ids = has_row_ids(target)
     key = tuple(schema.column_path(id) for id in schema.identifier_field_ids)
-    has_ids = snapshot.first_row_id is not None and (parent_id is None or (parent and parent.first_row_id is not None))
-    by_row_id = not key and row_ids and bool(has_ids)
+    is_parent_known = parent_id is None or parent is not None
+    by_row_id = not key and row_ids and is_parent_known and share_row_ids(parent, snapshot)
     return UndoneChange(step, target.relation, schema, key, by_row_id=by_row_id, keeps_row_ids=row_ids)
 
 

@@ -91,6 +91,14 @@ class Snapshot:
         )
 
 
+def share_row_ids(parent: Snapshot | None, snapshot: Snapshot) -> bool:
+    """Whether rows have ids in both snapshots; `parent` is None if there is none.
+
+    In a table that was upgraded to format version 3, rows get their ids with the first snapshot after it.
+    """
+    return snapshot.first_row_id is not None and (parent is None or parent.first_row_id is not None)
+
+
 @dataclass(frozen=True, slots=True)
 class SnapshotLogEntry:
     """The time at which a snapshot became current."""

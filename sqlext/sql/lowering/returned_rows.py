@@ -131,7 +131,7 @@ def changed_images(
     """The images of the rows that the snapshot of `step`, which has `sequence_number`, changed.
 
     `is_exact`: its data files have no rows of others, as after merge-on-read. Else rows that only moved are told by
-    when they were last updated if the table has `row_lineage`, by their values if not.
+    when they were last updated with `row_lineage`, if rows before and after have ids, by their values if not.
     """
     columns = [quote_identifier(field.name) for field in schema.fields]
     if not row_lineage:

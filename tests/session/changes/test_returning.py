@@ -107,3 +107,26 @@ def test_names_of_other_columns_have_precedence(spark: SparkSession, table_name:
     assert _rows(spark, f"SELECT old FROM {table_name}") == [(1,)]
     with pytest.raises(PySparkException, match="UNRESOLVED_COLUMN"):
         spark.sql(f"UPDATE {table_name} SET old = 5 RETURNING absent")
+
+
+@pytest.mark.parametrize("mode", ["copy-on-write", "merge-on-read"])
+@pytest.mark.parametrize(
+    ("statement", "told"),
+    [
+        ("DELETE FROM {t} WHERE id = 1 RETURNING id, v", [(1, "a")]),
+        ("UPDATE {t} SET v = 'z' WHERE id = 1 RETURNING id, v", [(1, "z")]),
+        ("UPDATE {t} SET v = 'z' WHERE id < 3 RETURNING OLD.v, NEW.v", [("a", "z"), ("b", "z")]),
+    ],
+)
+def test_the_first_change_after_an_upgrade_to_format_version_3(
+    spark: SparkSession, table_name: str, mode: str, statement: str, told: list[tuple[Any, ...]]
+) -> None:
+    spark.sql(
+        f"CREATE TABLE {table_name} (id INT PRIMARY KEY, v STRING) TBLPROPERTIES ('format-version'='2',"
+        f" 'write.delete.mode'='{mode}', 'write.update.mode'='{mode}')"
+    )
+    spark.sql(f"INSERT INTO {table_name} VALUES (1, 'a'), (2, 'b'), (3, 'c')")
+    spark.sql(f"ALTER TABLE {table_name} SET TBLPROPERTIES ('format-version'='3')")
+    assert _rows(spark, statement.format(t=table_name)) == told
+    # By now all rows have ids.
+    assert _rows(spark, f"DELETE FROM {table_name} WHERE id = 3 RETURNING OLD.id") == [(3,)]
