@@ -21,7 +21,7 @@ from sqlext.sql.binding import (
 )
 from sqlext.sql.literal import write_default_text
 from sqlext.sql.statements.statement import Merge, MergeClause, Slice
-from sqlext.sql.tokens.expression_slice import equated_columns
+from sqlext.sql.tokens.expression_slice import equated_columns, required_equalities
 
 # The alias of a MERGE source that is a query without alias.
 UNNAMED_SOURCE = "__source_rows"
@@ -49,17 +49,29 @@ class BoundMerge:
         pairs = equated_columns(self.merge.condition.text)
         if pairs is None:
             return None
-        target, source = self.target, self.source
         keys: dict[str, str] = {}
         for left, right in pairs:
-            key, value = _whole_column(left, target, source), _whole_column(right, source, target)
-            if key is None or value is None:
-                key, value = _whole_column(right, target, source), _whole_column(left, source, target)
-            if key is None or value is None or key in keys:
+            found = self._sides(left, right)
+            if found is None or found[0] in keys:
                 return None
-            keys[key] = source.column(value)
+            keys[found[0]] = found[1]
         identifiers = {self.schema.column_path(id) for id in self.schema.identifier_field_ids}
         return keys if keys and {(name,) for name in keys} == identifiers else None
+
+    @cached_property
+    def equal_columns(self) -> frozenset[tuple[str, str]]:
+        """Columns of the target, by name, each with a qualified column of the source that equals it in matched rows."""
+        pairs = (self._sides(left, right) for left, right in required_equalities(self.merge.condition.text))
+        return frozenset(pair for pair in pairs if pair is not None)
+
+    def _sides(self, left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, str] | None:
+        """The column of the target and the qualified one of the source, if there is one of each."""
+        target, source = self.target, self.source
+        for one, other in ((left, right), (right, left)):
+            key, value = _whole_column(one, target, source), _whole_column(other, source, target)
+            if key is not None and value is not None:
+                return key, source.column(value)
+        return None
 
     def star_values(self, clause: MergeClause) -> dict[str, str]:
         """The source's column of the same name for each column of the target, for a clause with `*`.

@@ -110,7 +110,7 @@ def planned_merge(environment: Environment, spark: SparkSession, statement: Merg
     bound = bind_merge(statement, schema, source.columns, generated=generated, case_sensitive=exact)
     upsert = None if coerces else key_upsert(bound)
     isolation = MERGE_ISOLATION_LEVEL.of(target.table.metadata.properties)
-    if upsert is None or not _keys_compare_as_stored(upsert, source):
+    if upsert is None or not keys_compare_as_stored(bound, source):
         return target, _planned_join(environment, target, bound, source, coerces=coerces)
     if by_place:
         return target, _RowsByKey(lower_upsert_source(upsert, own_kind_column(target)), isolation)
@@ -207,12 +207,14 @@ def _has_structs(schema: Schema) -> bool:
     return any(isinstance(schema.field(id).type, StructType) for id in schema.field_ids)
 
 
-def _keys_compare_as_stored(upsert: KeyUpsert, source: DataFrame) -> bool:
-    """Whether source keys equal target keys in the condition exactly if they do after the cast to the column's type."""
-    types = {upsert.bound.source.column(field.name): field.dataType.simpleString() for field in source.schema.fields}
-    columns = SparkStruct.fromJson(dict(schema_to_spark(upsert.bound.schema)))
-    for name, text in upsert.keys.items():
+def keys_compare_as_stored(bound: BoundMerge, source: DataFrame) -> bool:
+    """Whether source columns equal the target's keys in the condition exactly if they do after the cast to the column's
+    type; for the keys that it equates with columns."""
+    types = {bound.source.column(field.name): field.dataType.simpleString() for field in source.schema.fields}
+    columns = SparkStruct.fromJson(dict(schema_to_spark(bound.schema)))
+    keys = {bound.schema.column_path(id) for id in bound.schema.identifier_field_ids}
+    for name, text in bound.equal_columns:
         given, stored = types.get(text), columns[name].dataType.simpleString()
-        if given != stored and not {given, stored} <= _INTEGRAL:
+        if (name,) in keys and given != stored and not {given, stored} <= _INTEGRAL:
             return False
     return True

@@ -6,7 +6,7 @@ list leaves the table as it was, as in PostgreSQL. After a conflict with another
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from pyspark.sql.types import StructType
 from sqlext.command.change.own_transaction import in_own_transaction
 from sqlext.command.change.row_level import load_target
 from sqlext.command.changelog.changes import ChangeFeed
+from sqlext.command.dml.merge import keys_compare_as_stored
 from sqlext.command.environment import Environment
 from sqlext.command.maintenance.care import care_after_commit
 from sqlext.command.outcome import Counts, Outcome
@@ -23,21 +24,29 @@ from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.spark.catalog.session_catalogs import handle_of
 from sqlext.spark.query.kept_rows import keep_rows
 from sqlext.spark.query.lowered_sql import lowered_query, lowered_text
+from sqlext.spark.session.session_settings import is_case_sensitive
+from sqlext.spec.field_path import FieldPath
 from sqlext.spec.manifests.row_lineage import ROW_ID
 from sqlext.spec.metadata.snapshot import Snapshot, share_row_ids
 from sqlext.spec.schema import Schema
+from sqlext.sql.bound_merge import bind_merge
+from sqlext.sql.lowering.merge import source_select
+from sqlext.sql.lowering.merge_scope import keeps_keys as merge_keeps_keys
 from sqlext.sql.lowering.returned_rows import (
     ChangedImages,
     ReturnedList,
     changed_images,
-    count_updates,
+    count_actions,
     no_rows,
     one_image,
     paired_images,
+    repeated_keys,
     union,
 )
+from sqlext.sql.lowering.update import keeps_keys as update_keeps_keys
+from sqlext.sql.row_rules import generated_names
 from sqlext.sql.statements.returning_statement import Returning
-from sqlext.sql.statements.statement import Delete, Insert, Merge
+from sqlext.sql.statements.statement import Delete, Insert, Merge, Update
 
 Run = Callable[[Environment], Outcome]
 
@@ -100,11 +109,17 @@ class _ReturningChange:
                 is_exact=_added_rows(snapshots[-1]) == _written_rows(counts),
                 sequence_number=snapshots[-1].sequence_number,
             )
-            rows = self._rows(listed, schema, found, counts)
+            rows = self._rows(listed, metadata.properties, found, counts)
         return self._kept(environment, listed.select(rows or no_rows(name.parts, schema)))
 
-    def _rows(self, listed: ReturnedList, schema: Schema, found: ChangedImages, counts: Counts) -> str | None:
-        inner = self.statement.statement
+    def _rows(
+        self,
+        listed: ReturnedList,
+        properties: Mapping[str, str],
+        found: ChangedImages,
+        counts: Counts,
+    ) -> str | None:
+        inner, schema = self.statement.statement, listed.schema
         if isinstance(inner, Delete):
             return one_image(found.went, schema, "DELETE")
         if isinstance(inner, Insert) and (inner.overwrite or counts.affected == counts.inserted):
@@ -118,28 +133,63 @@ class _ReturningChange:
             return one_image(found.came, schema, "INSERT")
         if found.came is None:
             return one_image(found.went, schema, "DELETE")
-        return self._paired(schema, found, counts)
+        return self._paired(schema, properties, found, counts)
 
-    def _paired(self, schema: Schema, found: ChangedImages, counts: Counts) -> str:
-        """Old and new rows by their key or else by their row ids, whichever tells as many updates as there were."""
+    def _paired(self, schema: Schema, properties: Mapping[str, str], found: ChangedImages, counts: Counts) -> str:
+        """Old and new rows by their row ids, if both have some, or else by their keys, if the statement keeps them and
+        they occur once."""
         assert found.went is not None
         assert found.came is not None
-        keys = [field.name for field in schema.identifier_fields]
-        ways = ([keys] if keys else []) + ([[ROW_ID.name]] if found.with_ids else [])
-        for way in ways:
-            rows = paired_images(found.went, found.came, schema, way)
-            if counts.updated is None:
+        if found.with_ids and counts.updated is not None:
+            rows = paired_images(found.went, found.came, schema, [(ROW_ID.name,)])
+            if self._counts(rows)[1] == counts.updated:
                 return rows
-            if lowered_query(self.spark, count_updates(rows)).collect()[0][0] == counts.updated:
-                return rows
-        reason, way_out = (
-            "the statement changed keys, or keys that occur several times",
-            "Leave OLD and merge_action() out",
-        )
-        if not ways:
+        keys = [schema.column_path(id) for id in schema.identifier_field_ids]
+        if not keys:
             reason = "the table has neither a key nor row ids"
-            way_out = "Declare a key, or set 'format-version' to 3, or leave OLD and merge_action() out"
-        raise UnsupportedError("RETURNING_NOT_PAIRED", name=self.statement.table, reason=reason, way_out=way_out)
+            raise self._not_paired(reason, "Declare a key, or set 'format-version' to 3, or leave")
+        if not self._keeps_keys(schema, properties):
+            reason = "the statement assigns a column of the key, while not all changed rows have row ids"
+            raise self._not_paired(reason, "Set 'format-version' to 3, or do not assign it, or leave")
+        rows = paired_images(found.went, found.came, schema, keys)
+        if not self._are_paired(rows, found, keys, counts):
+            raise self._not_paired("a key occurs several times among the changed rows", "Leave")
+        return rows
+
+    def _are_paired(self, rows: str, found: ChangedImages, keys: Sequence[FieldPath], counts: Counts) -> bool:
+        """Whether the pairs by key, which the statement keeps, are its updates.
+
+        If all changed rows are told, keys that occur several times make more pairs than there were updates. If rows
+        that kept their values are not, there are fewer pairs, so the keys are looked at.
+        """
+        if counts.updated is None:
+            return True
+        inserted, updated, deleted = self._counts(rows)
+        if not found.touched:
+            return updated == counts.updated
+        if (inserted, deleted) != (counts.inserted, counts.deleted) or updated > counts.updated:
+            return False
+        return not lowered_query(self.spark, repeated_keys(found, keys)).collect()
+
+    def _counts(self, rows: str) -> tuple[int, int, int]:
+        inserted, updated, deleted = lowered_query(self.spark, count_actions(rows)).collect()[0]
+        return inserted, updated, deleted
+
+    def _keeps_keys(self, schema: Schema, properties: Mapping[str, str]) -> bool:
+        """Whether updated rows keep their keys, as far as the statement's text and types show."""
+        statement, exact = self.statement.statement, is_case_sensitive(self.spark)
+        if isinstance(statement, Update):
+            return update_keeps_keys(statement, schema, case_sensitive=exact)
+        if isinstance(statement, Merge):
+            source = lowered_query(self.spark, source_select(statement))
+            generated = generated_names(schema, properties)
+            bound = bind_merge(statement, schema, source.columns, generated=generated, case_sensitive=exact)
+            return merge_keeps_keys(bound) and keys_compare_as_stored(bound, source)
+        return True
+
+    def _not_paired(self, reason: str, way_out: str) -> UnsupportedError:
+        way_out = f"{way_out} OLD and merge_action() out"
+        return UnsupportedError("RETURNING_NOT_PAIRED", name=self.statement.table, reason=reason, way_out=way_out)
 
     def _kept(self, environment: Environment, query: str) -> str:
         most = environment.planning.thresholds.preview_rows

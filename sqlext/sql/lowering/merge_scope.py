@@ -15,6 +15,28 @@ def compares_keys(bound: BoundMerge) -> bool:
     return bound.key_columns is not None and all(_inserts_keys(bound, clause) for clause in inserts)
 
 
+def keeps_keys(bound: BoundMerge) -> bool:
+    """Whether updated rows keep their keys: no clause assigns one, but from a column of the source that equals it.
+    Raises AnalysisError for unknown names."""
+    updates = [clause for clause in bound.merge.clauses if clause.action == "update"]
+    return all(_keeps_key(bound, clause, path) for clause in updates for path in _key_paths(bound))
+
+
+def _key_paths(bound: BoundMerge) -> list[tuple[str, ...]]:
+    return [bound.schema.column_path(id) for id in bound.schema.identifier_field_ids]
+
+
+def _keeps_key(bound: BoundMerge, clause: MergeClause, path: tuple[str, ...]) -> bool:
+    equal = [column for name, column in bound.equal_columns if (name,) == path and clause.kind == "matched"]
+    if clause.star:
+        values = bound.star_values(clause)
+        return path[0] not in values or values[path[0]] in equal
+    assigned = bound.assignments(clause)
+    if path[0] not in assigned:
+        return True
+    return any(_is_column(assigned[path[0]], bound.source, column) for column in equal)
+
+
 def has_unconditional_clause(merge: Merge, kind: ClauseKind) -> bool:
     """Whether a clause of that kind has no condition."""
     return any(clause.kind == kind and clause.condition is None for clause in merge.clauses)

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
 from sqlext.errors import UnsupportedError
+from sqlext.spec.field_path import FieldPath
 from sqlext.spec.manifests.row_lineage import LAST_UPDATED, ROW_ID
 from sqlext.spec.name_case import name_key
 from sqlext.spec.schema import Schema
@@ -118,11 +119,16 @@ class ReturnedList:
 @dataclass(frozen=True, slots=True)
 class ChangedImages:
     """The old and the new rows of a statement's changes, as SELECTs of the table's columns and, with `with_ids`, of the
-    row ids; None without any."""
+    row ids; None without any.
+
+    `touched` are all rows of the changed files, before and after, if rows with equal values in both are left out of the
+    images.
+    """
 
     went: str | None
     came: str | None
     with_ids: bool = False
+    touched: tuple[str, ...] = ()
 
 
 def changed_images(
@@ -135,8 +141,12 @@ def changed_images(
     """
     columns = [quote_identifier(field.name) for field in schema.fields]
     if not row_lineage:
-        went, came = images(step, columns) if is_exact else difference(step, columns, schema)
-        return ChangedImages(_joined(went), _joined(came))
+        if is_exact:
+            went, came = images(step, columns)
+            return ChangedImages(_joined(went), _joined(came))
+        touched = [_joined(rows) for rows in images(step, columns)]
+        went, came = difference(step, columns, schema)
+        return ChangedImages(_joined(went), _joined(came), touched=tuple(rows for rows in touched if rows is not None))
     lineage = [*columns, _q(ROW_ID.name), _q(LAST_UPDATED.name)]
     went, came = images(step, lineage)
     if is_exact or not came:
@@ -160,9 +170,9 @@ def one_image(rows: str | None, schema: Schema, action: RowAction) -> str | None
     )
 
 
-def paired_images(went: str, came: str, schema: Schema, keys: Sequence[str]) -> str:
+def paired_images(went: str, came: str, schema: Schema, keys: Sequence[FieldPath]) -> str:
     """The rows, where an old and a new row with equal `keys` are an update."""
-    image, row = _struct(schema), ", ".join(f"{_q(key)} AS `__sqlext_key_{n}`" for n, key in enumerate(keys))
+    image, row = _struct(schema), ", ".join(f"{quote_name(key)} AS `__sqlext_key_{n}`" for n, key in enumerate(keys))
     equal = " AND ".join(
         f"`__sqlext_o`.`__sqlext_key_{n}` <=> `__sqlext_n`.`__sqlext_key_{n}`" for n in range(len(keys))
     )
@@ -179,9 +189,27 @@ def paired_images(went: str, came: str, schema: Schema, keys: Sequence[str]) -> 
     )
 
 
-def count_updates(rows: str) -> str:
-    """A SELECT of how many of the rows are updates."""
-    return f"SELECT count_if({_q(_ACTION)} = 'UPDATE') FROM ({rows})"
+def count_actions(rows: str) -> str:
+    """A SELECT of how many of the rows were inserted, updated and deleted."""
+    counts = ", ".join(f"count_if({_q(_ACTION)} = '{action}')" for action in ("INSERT", "UPDATE", "DELETE"))
+    return f"SELECT {counts} FROM ({rows})"
+
+
+def repeated_keys(images: ChangedImages, keys: Sequence[FieldPath]) -> str:
+    """A SELECT of a row if a key of the images occurs several times among the touched rows, before or after."""
+    named = ", ".join(f"{quote_name(key)} AS `__sqlext_key_{n}`" for n, key in enumerate(keys))
+    names = ", ".join(f"`__sqlext_key_{n}`" for n in range(len(keys)))
+    equal = " AND ".join(
+        f"`__sqlext_t`.`__sqlext_key_{n}` <=> `__sqlext_c`.`__sqlext_key_{n}`" for n in range(len(keys))
+    )
+    changed = _UNION.join(f"SELECT {named} FROM ({rows})" for rows in (images.went, images.came) if rows is not None)
+    touched = _UNION.join(
+        f"SELECT {named}, {side} AS `__sqlext_side` FROM ({rows})" for side, rows in enumerate(images.touched)
+    )
+    return (
+        f"SELECT 1 FROM (\n{touched}\n) AS `__sqlext_t` LEFT SEMI JOIN (\n{changed}\n) AS `__sqlext_c` ON {equal}"
+        f"\nGROUP BY {names}, `__sqlext_side` HAVING count(*) > 1 LIMIT 1"
+    )
 
 
 def no_rows(table: Sequence[str], schema: Schema) -> str:

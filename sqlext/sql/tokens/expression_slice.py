@@ -71,15 +71,23 @@ def equated_columns(text: str) -> tuple[tuple[tuple[str, ...], tuple[str, ...]],
     tree = _parse(text)
     if tree is None:
         return None
-    pairs = []
-    for term in _conjuncts(tree):
-        if not isinstance(term, exp.EQ):
-            return None
-        left, right = _column_parts(term.this), _column_parts(term.expression)
-        if left is None or right is None:
-            return None
-        pairs.append((left, right))
-    return tuple(pairs)
+    pairs = [_equated(term) for term in _conjuncts(tree)]
+    found = tuple(pair for pair in pairs if pair is not None)
+    return found if len(found) == len(pairs) else None
+
+
+def required_equalities(text: str) -> tuple[tuple[tuple[str, ...], tuple[str, ...]], ...]:
+    """The pairs of plain columns that a condition requires to be equal, whatever else it requires."""
+    tree = _parse(text)
+    pairs = () if tree is None else tuple(_equated(term) for term in _conjuncts(tree))
+    return tuple(pair for pair in pairs if pair is not None)
+
+
+def _equated(term: exp.Expression) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    if not isinstance(term, exp.EQ):
+        return None
+    left, right = _column_parts(term.this), _column_parts(term.expression)
+    return None if left is None or right is None else (left, right)
 
 
 def _parse(text: str) -> exp.Expression | None:

@@ -130,3 +130,50 @@ def test_the_first_change_after_an_upgrade_to_format_version_3(
     assert _rows(spark, statement.format(t=table_name)) == told
     # By now all rows have ids.
     assert _rows(spark, f"DELETE FROM {table_name} WHERE id = 3 RETURNING OLD.id") == [(3,)]
+
+
+SWAPS = [
+    "UPDATE {t} SET id = 3 - id WHERE id IN (1, 2) RETURNING OLD.v, NEW.v",
+    "MERGE INTO {t} t USING (VALUES (1, 2), (2, 1)) s (id, other) ON t.id = s.id"
+    " WHEN MATCHED THEN UPDATE SET id = s.other RETURNING OLD.v, NEW.v",
+]
+
+
+@pytest.mark.parametrize("statement", SWAPS)
+@pytest.mark.parametrize(("version", "mode"), WAYS)
+def test_keys_that_change_places(spark: SparkSession, table_name: str, version: str, mode: str, statement: str) -> None:
+    spark.sql(
+        f"CREATE TABLE {table_name} (id INT PRIMARY KEY, v STRING) TBLPROPERTIES ('format-version'='{version}',"
+        f" 'write.update.mode'='{mode}', 'write.merge.mode'='{mode}')"
+    )
+    spark.sql(f"INSERT INTO {table_name} VALUES (1, 'a'), (2, 'b'), (3, 'c')")
+    text = statement.format(t=table_name)
+    if version == "3":
+        assert _rows(spark, text) == [("a", "a"), ("b", "b")]
+        return
+    with pytest.raises(PySparkException, match=r"RETURNING_NOT_PAIRED.*assigns a column of the key"):
+        spark.sql(text)
+    assert _rows(spark, f"SELECT * FROM {table_name}") == [(1, "a"), (2, "b"), (3, "c")]
+    # The key of the source equals the row's.
+    star = f"MERGE INTO {table_name} t USING (VALUES (1, 'x')) s (id, v) ON s.id = t.id AND s.v <> t.v"
+    assert _rows(spark, f"{star} WHEN MATCHED THEN UPDATE SET * RETURNING OLD.v, NEW.v") == [("a", "x")]
+
+
+def test_pairs_beside_rows_that_keep_their_values(spark: SparkSession, table_name: str) -> None:
+    spark.sql(
+        f"CREATE TABLE {table_name} (id INT PRIMARY KEY, v STRING) TBLPROPERTIES ('format-version'='2',"
+        " 'write.update.mode'='copy-on-write', 'write.merge.mode'='copy-on-write')"
+    )
+    spark.sql(f"INSERT INTO {table_name} VALUES (1, 'a'), (2, 'z'), (3, 'c'), (4, 'd')")
+    update = f"UPDATE {table_name} SET v = 'z' WHERE id < 3 RETURNING id, OLD.v, NEW.v"
+    assert _rows(spark, update) == [(1, "a", "z")]
+    merge = (
+        f"MERGE INTO {table_name} t USING (VALUES (1, 'z'), (3, 'e')) s (id, v) ON t.id = s.id"
+        " WHEN MATCHED THEN UPDATE SET v = s.v WHEN NOT MATCHED BY SOURCE AND id = 4 THEN DELETE"
+        " RETURNING merge_action(), id, OLD.v, NEW.v"
+    )
+    assert _rows(spark, merge) == [("DELETE", 4, "d", None), ("UPDATE", 3, "c", "e")]
+    # Of rows with one key it is not known which became which.
+    spark.sql(f"INSERT INTO {table_name} SELECT id, v FROM VALUES (5, 'a'), (5, 'b'), (6, 'x') AS s (id, v)")
+    with pytest.raises(PySparkException, match=r"RETURNING_NOT_PAIRED.*a key occurs several times"):
+        spark.sql(f"UPDATE {table_name} SET v = if(v = 'a', 'b', 'c') WHERE id = 5 RETURNING OLD.v, NEW.v")
