@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cache
 
@@ -80,9 +81,14 @@ class _RowsByKey:
 _PlannedMerge = PlannedChange | KeyedChange | _GivenRows | _RowsByKey
 
 
-def merge(environment: Environment, spark: SparkSession, statement: Merge) -> Outcome:
-    """Runs the statement. The outcome has one row of counts."""
+def merge(
+    environment: Environment, spark: SparkSession, statement: Merge, summary: Sequence[tuple[str, str]] = ()
+) -> Outcome:
+    """Runs the statement. The outcome has one row of counts. `summary` are more entries of the snapshot summary."""
     target, planned = planned_merge(environment, spark, statement)
+    if summary:
+        destination = replace(target.destination, summary=(*target.destination.summary, *summary))
+        target = replace(target, destination=destination)
     counts = planned.carry_out(environment, spark, target)
     care_after_commit(environment, spark, target)
     return Outcome([counts.row()])

@@ -7,18 +7,17 @@ list leaves the table as it was, as in PostgreSQL. After a conflict with another
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StructType
 
 from sqlext.command.change.own_transaction import in_own_transaction
-from sqlext.command.change.row_level import load_target
 from sqlext.command.changelog.changes import ChangeFeed
 from sqlext.command.dml.merge import keys_compare_as_stored
 from sqlext.command.environment import Environment
-from sqlext.command.maintenance.care import care_after_commit
+from sqlext.command.maintenance.care import care_for
 from sqlext.command.outcome import Counts, Outcome
 from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.spark.catalog.session_catalogs import handle_of
@@ -71,9 +70,8 @@ def returning(
     """
     change = _ReturningChange(spark, statement, run, StructType.fromJson(dict(result)))
     kept = in_own_transaction(environment, spark, statement.table, change.kept)
-    if environment.is_in_transaction:
-        return kept
-    care_after_commit(environment, spark, load_target(replace(environment, batch=None), spark, statement.table))
+    if not environment.is_in_transaction:
+        care_for(environment, spark, statement.table)
     return kept
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
-from sqlext.command.change.row_level import Target
+from sqlext.command.change.row_level import Target, load_target
 from sqlext.command.compaction.compaction import compact_due
 from sqlext.command.compaction.compaction_candidates import compacts_itself
 from sqlext.command.environment import Environment
@@ -37,6 +37,17 @@ FIRST_COMMITS = 10
 COMPACTION_PAUSE_MS = 2_000
 # Few, since statements of the session are running.
 _THREADS = 2
+
+
+def care_for(environment: Environment, spark: SparkSession, name: TableName) -> None:
+    """`care_after_commit` for the newest version of the table. A table that is gone since the commit, or cannot be
+    loaded, needs none: that too is logged as a warning."""
+    try:
+        target = load_target(replace(environment, batch=None), spark, name)
+    except Exception as failure:
+        _LOG.warning("Care for %s failed: %s", name, failure)
+        return
+    care_after_commit(environment, spark, target)
 
 
 def care_after_commit(

@@ -22,6 +22,35 @@ class BranchMerge:
     ours: ChangeStep
     theirs: ChangeStep
 
+    def repeated_keys(self, most: int) -> str | None:
+        """A SELECT of a JSON text for up to `most` keys that `theirs` changed and that occur several times before the
+        changes, in ours or in theirs; None if it changed none.
+
+        The rows of ours are read, and the others are counted from them by the changes.
+        """
+        columns = [quote_identifier(field.name) for field in self.schema.fields]
+        went, came = difference(self.theirs, columns, self.schema)
+        if not (went or came):
+            return None
+        our_went, our_came = difference(self.ours, columns, self.schema)
+        keys = ", ".join(map(quote_identifier, self._keys))
+        counted = [([f"SELECT {keys} FROM {self.ours.after}"], (1, 1, 1))]
+        counted += [(our_came, (0, -1, -1)), (our_went, (0, 1, 1)), (went, (0, 0, -1)), (came, (0, 0, 1))]
+        rows = _UNION.join(
+            f"SELECT {keys}, {ours} AS `__sqlext_ours`, {base} AS `__sqlext_base`, {theirs} AS `__sqlext_theirs`"
+            f" FROM ({_UNION.join(parts)})"
+            for parts, (ours, base, theirs) in counted
+            if parts
+        )
+        changed = _UNION.join(f"SELECT {keys} FROM ({rows})" for rows in (*went, *came))
+        several = " OR ".join(f"sum(`__sqlext_{side}`) > 1" for side in ("ours", "base", "theirs"))
+        shown = ", ".join(f"{quote_string(key)}, {quote_identifier(key)}" for key in self._keys)
+        return (
+            f"SELECT to_json(named_struct({shown})) AS `key`\nFROM ({rows}) AS `__sqlext_r`"
+            f" LEFT SEMI JOIN ({changed}) AS `__sqlext_c` ON {self._equal('__sqlext_r', '__sqlext_c')}"
+            f"\nGROUP BY {keys} HAVING {several}\nLIMIT {most}"
+        )
+
     def conflicts(self) -> str | None:
         """A SELECT of a JSON text for each key whose row both changed to different ones; None if there can be none."""
         ours, theirs = self._side(self.ours), self._side(self.theirs)

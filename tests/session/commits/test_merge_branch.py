@@ -70,3 +70,117 @@ def test_a_constraint_and_an_expired_ancestor(spark: SparkSession, table_name: s
     with pytest.raises(PySparkException, match=r"BRANCH_NOT_MERGED.*expired"):
         spark.sql(f"CALL lake.system.merge_branch('{name}', 'work')")
     assert _rows(spark, table_name) == {1: 1, 2: 2}
+
+
+def _merge(spark: SparkSession, table: str, *arguments: str) -> int:
+    listed = ", ".join(f"'{word}'" for word in (table.partition(".")[2], *arguments))
+    merged: int = spark.sql(f"CALL lake.system.merge_branch({listed})").collect()[0].merged_rows_count
+    return merged
+
+
+def _branched(spark: SparkSession, table: str, rows: str, properties: str = "") -> str:
+    key = "(id INT, v STRING, PRIMARY KEY (id) NOT ENFORCED)"
+    spark.sql(f"CREATE TABLE {table} {key} TBLPROPERTIES ('write-only'='true'{properties})")
+    spark.sql(f"INSERT INTO {table} VALUES {rows}")
+    spark.sql(f"ALTER TABLE {table} CREATE BRANCH work")
+    return f"{table}.branch_work"
+
+
+def test_a_branch_that_was_merged_before(spark: SparkSession, table_name: str) -> None:
+    branch = _branched(spark, table_name, "(1, 'a'), (2, 'b'), (3, 'c')")
+    spark.sql(f"INSERT INTO {branch} VALUES (5, 'e')")
+    spark.sql(f"UPDATE {branch} SET v = 'B' WHERE id = 2")
+    spark.sql(f"UPDATE {branch} SET v = 'C' WHERE id = 3")
+    assert _merge(spark, table_name, "work") == 3
+    spark.sql(f"DELETE FROM {table_name} WHERE id = 5")
+    spark.sql(f"UPDATE {table_name} SET v = 'b' WHERE id = 2")
+    assert _merge(spark, table_name, "work") == 0
+    spark.sql(f"UPDATE {branch} SET v = 'CC' WHERE id = 3")
+    assert _merge(spark, table_name, "work") == 1
+    assert _rows(spark, table_name) == {1: "a", 2: "b", 3: "CC"}
+    # Back into the branch, whose rows main has merged.
+    assert _merge(spark, table_name, "main", "work") == 2
+    assert _rows(spark, branch) == _rows(spark, table_name)
+    spark.sql(f"DELETE FROM {branch} WHERE id = 1")
+    assert _merge(spark, table_name, "work") == 1
+    assert _rows(spark, table_name) == {2: "b", 3: "CC"}
+
+
+def test_a_merge_without_changes_is_known_to_the_next_one(spark: SparkSession, table_name: str) -> None:
+    branch = _branched(spark, table_name, "(1, 'a')")
+    for table in (branch, table_name):
+        spark.sql(f"INSERT INTO {table} VALUES (2, 'b')")
+    assert _merge(spark, table_name, "work") == 0
+    spark.sql(f"DELETE FROM {table_name} WHERE id = 2")
+    assert _merge(spark, table_name, "work") == 0
+    assert _rows(spark, table_name) == {1: "a"}
+
+
+def test_after_the_merge_has_expired(spark: SparkSession, table_name: str) -> None:
+    branch = _branched(spark, table_name, "(1, 'a')")
+    spark.sql(f"INSERT INTO {branch} VALUES (5, 'e')")
+    assert _merge(spark, table_name, "work") == 1
+    spark.sql(f"DELETE FROM {table_name} WHERE id = 5")
+    name = table_name.partition(".")[2]
+    spark.sql(f"CALL lake.system.expire_snapshots('{name}', TIMESTAMP '2999-01-01 00:00:00')")
+    spark.sql(f"UPDATE {branch} SET v = 'A' WHERE id = 1")
+    with pytest.raises(PySparkException, match=r"BRANCH_NOT_MERGED.*expired"):
+        _merge(spark, table_name, "work")
+    assert _rows(spark, table_name) == {1: "a"}
+
+
+def test_merges_of_each_other_at_once(spark: SparkSession, table_name: str) -> None:
+    branch = _branched(spark, table_name, "(1, 'a')")
+    spark.sql(f"ALTER TABLE {table_name} CREATE BRANCH other")
+    spark.sql(f"INSERT INTO {branch} VALUES (2, 'b')")
+    assert _merge(spark, table_name, "work", "other") == 1
+    spark.sql(f"INSERT INTO {table_name} VALUES (3, 'c')")
+    spark.sql(f"ALTER TABLE {table_name} CREATE BRANCH third")
+    assert _merge(spark, table_name, "third", "other") == 1
+    assert _merge(spark, table_name, "third", "work") == 1
+    with pytest.raises(PySparkException, match=r"BRANCH_NOT_MERGED.*of which none has those of the others"):
+        _merge(spark, table_name, "other", "work")
+
+
+@pytest.mark.parametrize(
+    ("on_branch", "on_main"),
+    [
+        ("DELETE FROM {t} WHERE v = 'a'", None),
+        ("INSERT INTO {t} VALUES (2, 'twice'), (2, 'thrice')", None),
+        ("DELETE FROM {t} WHERE id = 3", "INSERT INTO {t} VALUES (3, 'again')"),
+    ],
+)
+def test_keys_that_occur_twice(spark: SparkSession, table_name: str, on_branch: str, on_main: str | None) -> None:
+    branch = _branched(spark, table_name, "(1, 'a'), (1, 'b'), (3, 'c')")
+    spark.sql(on_branch.format(t=branch))
+    if on_main is not None:
+        spark.sql(on_main.format(t=table_name))
+    before = sorted(map(tuple, spark.table(table_name).collect()))
+    for conflict in ("theirs", "report"):
+        with pytest.raises(PySparkException, match=r"BRANCH_NOT_MERGED.*occur several times"):
+            _merge(spark, table_name, "work", "main", conflict)
+    assert sorted(map(tuple, spark.table(table_name).collect())) == before
+    # Other keys than the changed ones may.
+    spark.sql(f"ALTER TABLE {table_name} REPLACE BRANCH work")
+    spark.sql(f"INSERT INTO {branch} VALUES (9, 'i')")
+    assert _merge(spark, table_name, "work") == 1
+
+
+def test_settings_of_write_audit_publish(spark: SparkSession, table_name: str) -> None:
+    branch = _branched(spark, table_name, "(1, 'a')", ", 'write.wap.enabled'='true'")
+    spark.sql(f"INSERT INTO {branch} VALUES (2, 'b')")
+    try:
+        spark.sql("SET spark.wap.id = audit")
+        with pytest.raises(PySparkException, match=r"BRANCH_NOT_MERGED.*spark.wap.id is set"):
+            _merge(spark, table_name, "work")
+        spark.sql("RESET spark.wap.id")
+        spark.sql("SET spark.wap.branch = audit")
+        assert _merge(spark, table_name, "work") == 1
+    finally:
+        spark.sql("RESET spark.wap.id")
+        spark.sql("RESET spark.wap.branch")
+    assert _rows(spark, f"{table_name}.branch_main") == _rows(spark, table_name) == {1: "a", 2: "b"}
+    assert [row.name for row in spark.sql(f"SELECT name FROM {table_name}.refs ORDER BY name").collect()] == [
+        "main",
+        "work",
+    ]
