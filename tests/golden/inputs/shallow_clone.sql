@@ -119,7 +119,7 @@ CALL lake.system.fsck(table => 'shallow_clone.old');
 
 CALL lake.system.remove_orphan_files(table => 'shallow_clone.old', older_than => TIMESTAMP'2000-01-01 00:00:00');
 
-CALL lake.system.compact(table => 'shallow_clone.old', full => true);
+CALL lake.system.rewrite_data_files(table => 'shallow_clone.old', options => map('rewrite-all', 'true'));
 
 INSERT INTO old (id, v, d) VALUES (7, 'g', 7);
 

@@ -79,7 +79,7 @@ def test_icebergs_runtime_collects_a_clone_that_is_free_of_its_source(
     spark.sql(f"CREATE TABLE {clone} SHALLOW CLONE {table_name}")
     with pytest.raises(PySparkException, match="TABLE_PROPERTY_REFUSED"):
         spark.sql(f"ALTER TABLE {clone} SET TBLPROPERTIES ('gc.enabled'='true')")
-    spark.sql(f"CALL lake.system.compact(table => '{name}_clone', full => true)")
+    spark.sql(f"CALL lake.system.rewrite_data_files(table => '{name}_clone', options => map('rewrite-all', 'true'))")
     spark.sql(f"INSERT INTO {clone} VALUES (3)")
     ever = "older_than => TIMESTAMP '2999-01-01 00:00:00'"
     spark.sql(f"CALL lake.system.expire_snapshots(table => '{name}_clone', {ever})")
