@@ -28,8 +28,8 @@ def require_collectable(environment: Environment, catalog: str, table: LoadedTab
                 name=GC_ENABLED.name,
                 value="true",
                 reason=f"the snapshot {snapshot_id} of the clone names {path}, which is a file of another table",
-                way_out="CALL rewrite_data_files with the option rewrite-all, commit once more, and CALL expire_snapshots,"
-                " until no snapshot names such a file",
+                way_out="CALL rewrite_data_files with the option rewrite-all, commit once more, and CALL"
+                " expire_snapshots, until no snapshot names such a file",
             )
 
 
