@@ -65,9 +65,13 @@ def returning(
     in the columns of `result`, Spark's JSON of a schema.
 
     Raises as the statement and the list, UnsupportedError RETURNING_TOO_LONG for more rows than
-    `sqlext.plan.preview-rows`, RETURNING_NOT_PAIRED, and AnalysisError RETURNING_OTHER_COLUMNS; the table is then
-    as it was. ValidationConflict TRANSACTION_CONFLICT after `write.conflict.max-reruns` conflicts.
+    `sqlext.plan.preview-rows`, RETURNING_NOT_PAIRED, RETURNING_REFUSED for a subquery in a transaction, and
+    AnalysisError RETURNING_OTHER_COLUMNS; the table is then as it was. ValidationConflict TRANSACTION_CONFLICT after
+    `write.conflict.max-reruns` conflicts.
     """
+    if environment.is_in_transaction and ReturnedList(statement, Schema(())).has_subquery:
+        reason = "it would see the change, which it does not see elsewhere. Read what it reads by a SELECT"
+        raise UnsupportedError("RETURNING_REFUSED", feature="A subquery in RETURNING in a transaction", reason=reason)
     change = _ReturningChange(spark, statement, run, StructType.fromJson(dict(result)))
     kept = in_own_transaction(environment, spark, statement.table, change.kept)
     if not environment.is_in_transaction:

@@ -46,6 +46,12 @@ class ReturnedList:
         """Whether the list calls merge_action()."""
         return any(token.word == _MERGE_ACTION for token in self._tokens())
 
+    @property
+    def has_subquery(self) -> bool:
+        """Whether the list has a subquery."""
+        tokens = self._tokens()
+        return any(token.text == "(" and _begins_query(tokens, number) for number, token in enumerate(tokens))
+
     def select(self, rows: str) -> str:
         """The list over `rows`, a SELECT as by `inserted`, `deleted` or `paired`.
 
@@ -77,23 +83,35 @@ class ReturnedList:
         return tokenize(self.statement.items.text)
 
     def _items(self) -> str:
-        """The user's text with columns in the place of stars, and with the action's column for merge_action()."""
+        """The user's text with columns in the place of stars, and with the action's column for merge_action().
+
+        Stars of subqueries stay, and that of count(*).
+        """
         text, tokens = self.statement.items.text, self._tokens()
         pieces: list[str] = []
-        done = depth = 0
+        done = 0
+        queries: list[bool] = []
         for number, token in enumerate(tokens):
-            depth += {"(": 1, ")": -1}.get(token.text, 0)
+            if token.text == "(":
+                queries.append(any(queries) or _begins_query(tokens, number))
+            elif token.text == ")" and queries:
+                queries.pop()
             following = tokens[number + 1].text if number + 1 < len(tokens) else ","
             if token.word == _MERGE_ACTION and [one.text for one in tokens[number + 1 : number + 3]] == ["(", ")"]:
                 if not isinstance(self.statement.statement, Merge):
                     raise _refused("merge_action() outside of a MERGE", "other statements have one action for all rows")
                 end = tokens[number + 3].text if number + 3 < len(tokens) else ","
-                is_whole = depth == 0 and end == "," and (number == 0 or tokens[number - 1].text == ",")
+                is_whole = not queries and end == "," and (number == 0 or tokens[number - 1].text == ",")
                 pieces += text[done : token.start], _q(_ACTION), " AS `merge_action`" if is_whole else ""
                 done = tokens[number + 2].end
-            elif token.text == "*" and depth == 0 and (place := self._star(tokens, number)) is not None:
-                if following != ",":
+            elif token.text == "*" and not any(queries) and (place := self._star(tokens, number)) is not None:
+                if following != "," and not (queries and following == ")"):
                     raise _refused("A star with more behind it in RETURNING", "name the columns in its place")
+                is_count = [one.text.upper() for one in tokens[max(place - 2, 0) : place]] == ["COUNT", "("]
+                if is_count and place == number and following == ")":
+                    continue
+                if is_count:
+                    raise _refused("The count of a star of columns in RETURNING", "count(*) counts rows")
                 pieces += text[done : tokens[place].start], self._columns()
                 done = token.end
         return "".join((*pieces, text[done:]))
@@ -103,7 +121,8 @@ class ReturnedList:
         first = number
         while first > 1 and tokens[first - 1].text == ".":
             first -= 2
-        if first and tokens[first - 1].text != ",":
+        before = tokens[first - 1] if first else None
+        if before is not None and before.text not in (",", "(") and before.word not in ("DISTINCT", "ALL"):
             return None
         parts = [name_key(unquote_identifier(one.text), False) for one in tokens[first:number] if one.text != "."]
         name = [name_key(part, False) for part in self.statement.table.parts]
@@ -223,6 +242,15 @@ def union(rows: Sequence[str | None]) -> str | None:
     """All of these rows; None without any."""
     found = [one for one in rows if one is not None]
     return _UNION.join(found) if found else None
+
+
+def _begins_query(tokens: Sequence[Token], number: int) -> bool:
+    """Whether a query is in the brackets that open at that token. VALUES and TABLE may be names of columns."""
+    first, second = (tokens[place] if place < len(tokens) else None for place in (number + 1, number + 2))
+    if first is None or second is None:
+        return False
+    is_name = second.kind == "symbol" and (first.word == "TABLE" or second.text != "(")
+    return first.word in ("SELECT", "WITH", "FROM") or (first.word in ("VALUES", "TABLE") and not is_name)
 
 
 def _joined(parts: Sequence[str]) -> str | None:

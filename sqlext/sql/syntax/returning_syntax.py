@@ -21,6 +21,14 @@ _NO_START = frozenset(
     | {"IS", "IN", "LIKE", "ILIKE", "RLIKE", "BETWEEN", "AS", "ASC", "DESC", "NULLS", "SET", "END", "ELSE", "DIV"}
     | {"VALUES", "SELECT", "QUALIFY"}
 )
+# What may follow the list of a SELECT, and does not follow that of RETURNING.
+_CLAUSES = frozenset(
+    {"FROM", "WHERE", "GROUP", "HAVING", "ORDER", "SORT", "CLUSTER", "DISTRIBUTE", "LIMIT", "OFFSET", "WINDOW"}
+    | {"UNION", "EXCEPT", "INTERSECT", "MINUS", "LATERAL", "QUALIFY", "USING", "INTO"}
+)
+# IS DISTINCT FROM; WITHIN GROUP (…); a name behind AS.
+_NO_CLAUSE_BEHIND = frozenset({"AS", "DISTINCT", "WITHIN"})
+_OPERATOR_WORDS = frozenset({"AND", "OR", "NOT", "IS", "IN", "LIKE", "ILIKE", "RLIKE", "REGEXP", "BETWEEN", "DIV"})
 _OPENING, _CLOSING = ("(", "[", "{"), (")", "]", "}")
 
 
@@ -58,7 +66,10 @@ def _begins(token: Token) -> bool:
 
 
 def parse_returning(cursor: TokenCursor, statement: Insert | Delete | Update | Merge) -> Returning:
-    """`[WITH (OLD AS name, NEW AS name)] expression [AS name], …`, behind RETURNING."""
+    """`[WITH (OLD AS name, NEW AS name)] expression [AS name], …`, behind RETURNING.
+
+    Raises ParseError for what else a SELECT may have: DISTINCT, and clauses behind the list.
+    """
     names = {"OLD": "OLD", "NEW": "NEW"}
     if cursor.accept("WITH", "("):
         while True:
@@ -70,5 +81,32 @@ def parse_returning(cursor: TokenCursor, statement: Insert | Delete | Update | M
             if not cursor.accept(","):
                 break
         cursor.expect(")")
+    _require_list(cursor)
     items = cursor.slice_to_end("a list of columns, or *")
     return Returning(statement, items, names["OLD"], names["NEW"])
+
+
+def _require_list(cursor: TokenCursor) -> None:
+    """Raises ParseError at the first token that a list of expressions cannot have."""
+    expected = "expressions, and nothing behind them. A name that is a word of SQL needs backticks, or AS before it"
+    depth, ahead = 0, 0
+    if cursor.at("DISTINCT") or cursor.at("ALL"):
+        cursor.fail(expected)
+    while (token := cursor.peek(ahead)).kind != "end":
+        depth += (token.text in _OPENING) - (token.text in _CLOSING)
+        if depth == 0 and (_is_select_clause(cursor, ahead) or token.text in (";", "|>")):
+            cursor.position += ahead
+            cursor.fail(expected)
+        ahead += 1
+
+
+def _is_select_clause(cursor: TokenCursor, ahead: int) -> bool:
+    """Whether the token begins a clause: it is a word behind an expression. `* EXCEPT (…)` is refused elsewhere."""
+    token = cursor.peek(ahead)
+    if token.word not in _CLAUSES or not ahead:
+        return False
+    before = cursor.peek(ahead - 1)
+    if before.kind == "symbol":
+        is_star = before.text == "*" and (ahead == 1 or cursor.peek(ahead - 2).text in (",", "."))
+        return before.text in _CLOSING or (is_star and (token.word != "EXCEPT" or cursor.peek(ahead + 1).text != "("))
+    return before.word not in _NO_CLAUSE_BEHIND | _OPERATOR_WORDS

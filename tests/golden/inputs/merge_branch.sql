@@ -36,6 +36,13 @@ CALL lake.system.merge_branch(table => 'merge_branch.t', branch => 'work', confl
 
 SELECT * FROM t ORDER BY id;
 
+-- what was kept by "ours" is merged, and no conflict any more
+CALL lake.system.merge_branch(table => 'merge_branch.t', branch => 'work', conflict => 'theirs');
+
+UPDATE lake.merge_branch.t.branch_work SET v = 'theirs again' WHERE id IN (2, 8);
+
+UPDATE t SET v = 'ours again' WHERE id = 2;
+
 CALL lake.system.merge_branch(table => 'merge_branch.t', branch => 'work', conflict => 'theirs');
 
 SELECT * FROM t ORDER BY id;

@@ -7,6 +7,11 @@ INSERT INTO t (id, v) SELECT 4, 'd' RETURNING id, upper(v) AS shown, d IS NULL, 
 
 UPDATE t AS x SET v = concat(v, '!') WHERE id > 2 RETURNING x.id, x.*, OLD.v AS before, NEW.v AS after;
 
+-- stars in brackets are the table's columns
+UPDATE t SET v = v WHERE id = 3 RETURNING to_json(struct(*)), struct(t.*) AS row, struct(OLD.*).v, (SELECT struct(*) FROM VALUES (1) AS s (a));
+
+UPDATE t SET v = v WHERE id = 3 RETURNING count(*), count(DISTINCT *), max(struct(id, t.*)), 2 * count(1);
+
 -- a row that is set to the values that it has is returned too
 UPDATE t SET v = v WHERE id = 1 RETURNING *;
 
@@ -63,6 +68,10 @@ MERGE INTO plain USING (SELECT 2 AS id) s ON plain.id = s.id WHEN MATCHED THEN D
 
 UPDATE t SET id = 8 WHERE id = 1 RETURNING OLD.id;
 
+UPDATE t SET id = 8 WHERE id = 1 RETURNING NEW.id, count(*) OVER ();
+
+UPDATE t SET id = 1 WHERE id = 8;
+
 -- an error in the list leaves the table as it was
 UPDATE t SET v = 'changed' RETURNING 1 / (id - id);
 
@@ -73,6 +82,12 @@ UPDATE t SET v = 'changed' RETURNING merge_action();
 UPDATE t SET v = 'changed' RETURNING * EXCEPT (id);
 
 UPDATE t SET v = 'changed' RETURNING;
+
+UPDATE t SET v = 'changed' RETURNING DISTINCT id;
+
+UPDATE t SET v = 'changed' RETURNING id LIMIT 1;
+
+UPDATE t SET v = 'changed' RETURNING 1 UNION ALL SELECT id;
 
 SET `sqlext.plan.preview-rows` = 1;
 
@@ -96,6 +111,9 @@ INSERT INTO t VALUES (10, 'j', 1) RETURNING id;
 UPDATE t SET v = 'changed' RETURNING 1 / (id - id);
 
 UPDATE t SET v = 'J' WHERE id = 10 RETURNING OLD.v, NEW.v;
+
+-- a subquery would see the change here
+DELETE FROM t WHERE id = 10 RETURNING (SELECT count(*) FROM t);
 
 COMMIT;
 

@@ -9,6 +9,8 @@ import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from sqlext.command.change.own_transaction import in_own_transaction
+
 WAYS = [("1", "copy-on-write"), ("2", "merge-on-read"), ("2", "copy-on-write"), ("3", "merge-on-read"), ("3", "auto")]
 OLD_AND_NEW = [
     "INSERT INTO {t} VALUES (7, 'g', 7.5), (8, NULL, NULL)",
@@ -80,6 +82,20 @@ def test_writers_at_once_get_each_number_once(spark: SparkSession, table_name: s
         thread.join()
     assert sorted(told) == list(range(1, 10))
     assert _rows(spark, f"SELECT v FROM {table_name}") == [(9,)]
+
+
+def test_a_table_that_is_dropped_after_the_commit(
+    spark: SparkSession, table_name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    spark.sql(f"CREATE TABLE {table_name} (id INT)")
+
+    def dropping(*arguments: Any) -> Any:
+        kept = in_own_transaction(*arguments)
+        spark.sql(f"DROP TABLE {table_name}")
+        return kept
+
+    monkeypatch.setattr("sqlext.command.dml.returning.in_own_transaction", dropping)
+    assert spark.sql(f"INSERT INTO {table_name} VALUES (1) RETURNING id").collect() == [(1,)]
 
 
 def test_a_table_that_looks_after_itself_is_compacted(spark: SparkSession, table_name: str) -> None:

@@ -63,6 +63,52 @@ def test_a_name(text: str) -> None:
     assert _list(text) is None
 
 
+@pytest.mark.parametrize(
+    ("items", "near"),
+    [
+        ("DISTINCT id", "DISTINCT"),
+        ("distinct (id)", "distinct"),
+        ("ALL id", "ALL"),
+        ("1 UNION ALL SELECT id", "UNION"),
+        ("id EXCEPT SELECT 1", "EXCEPT"),
+        ("* MINUS SELECT 1", "MINUS"),
+        ("* EXCEPT SELECT 1", "EXCEPT"),
+        ("id LIMIT 1", "LIMIT"),
+        ("id, f(v) LIMIT ALL", "LIMIT"),
+        ("id WHERE id = 1", "WHERE"),
+        ("id INTO x", "INTO"),
+        ("id FROM s", "FROM"),
+        ("*, 1 ORDER BY 1", "ORDER"),
+        ("count(*) GROUP BY id", "GROUP"),
+        ("id AS x LATERAL VIEW explode(v) e", "LATERAL"),
+        ("TRANSFORM (id) USING 'cat'", "USING"),
+        ("(id) |> WHERE id = 1", ""),
+        ("id; DELETE FROM t", ";"),
+    ],
+)
+def test_what_only_a_select_has(items: str, near: str) -> None:
+    with pytest.raises(ParseError, match=r"PARSE_SYNTAX_ERROR") as error:
+        parse(f"DELETE FROM t RETURNING {items}", catalogs=["lake"], current=CURRENT)
+    assert not near or f"'{near}'" in str(error.value)
+
+
+@pytest.mark.parametrize(
+    "items",
+    [
+        "id AS limit, v AS `where`",
+        "t.limit, t.offset, `group`, 1 + limit",
+        "a IS DISTINCT FROM b, a IS NOT DISTINCT FROM b",
+        "percentile_cont(0.5) WITHIN GROUP (ORDER BY id)",
+        "(SELECT max(a) FROM s WHERE s.b = id LIMIT 1), extract(year FROM d)",
+        "count(*) FILTER (WHERE id > 1), sum(id) OVER (PARTITION BY v ORDER BY id)",
+        "count(DISTINCT id), a * limit",
+        "CASE WHEN a THEN b END, a IN (SELECT 1 UNION ALL SELECT 2)",
+    ],
+)
+def test_words_of_select_within_a_list(items: str) -> None:
+    assert _list(f"DELETE FROM t RETURNING {items}") == items
+
+
 def test_names_of_the_rows() -> None:
     found = parse("DELETE FROM t RETURNING WITH (new AS n, OLD AS `o`) o.id", catalogs=["lake"], current=CURRENT)
     assert isinstance(found, Returning)
