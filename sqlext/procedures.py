@@ -357,7 +357,7 @@ def merge_branch(
     *,
     catalog: str | None = None,
 ) -> DataFrame:
-    """Merges what a branch changed since it began into another one, by default main, row by row of the key.
+    """Merges what a branch changed since it began or was last merged into another one, by default main, by key.
 
     Of keys whose rows both changed, `conflict` is "refuse" (default), "report", which commits nothing, or "ours" or
     "theirs", which keeps the row of `into` or of `branch`.

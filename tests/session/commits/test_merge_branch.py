@@ -37,23 +37,25 @@ def test_random_changes(spark: SparkSession, table_name: str, version: str, conf
     spark.sql(f"INSERT INTO {table_name} SELECT id, 'first' FROM range(8)")
     spark.sql(f"ALTER TABLE {table_name} CREATE BRANCH work")
     base = _rows(spark, table_name)
-    _change(spark, branch, rng, "theirs")
-    _change(spark, table_name, rng, "ours")
-    ours, theirs = _rows(spark, table_name), _rows(spark, branch)
-    changed = [key for key in range(12) if theirs.get(key) != base.get(key)]
-    differing = [key for key in changed if ours.get(key) != base.get(key) and ours.get(key) != theirs.get(key)]
-    name = table_name.partition(".")[2]
-    told = spark.sql(f"CALL lake.system.merge_branch('{name}', 'work', 'main', 'report')").collect()[0]
-    assert sorted(json.loads(text)["key"]["id"] for text in told.conflicts) == differing
-    assert (told.conflicting_rows_count, _rows(spark, table_name)) == (len(differing), ours)
-    if differing:
-        with pytest.raises(PySparkException, match="BRANCH_NOT_MERGED"):
-            spark.sql(f"CALL lake.system.merge_branch('{name}', 'work')")
-    spark.sql(f"CALL lake.system.merge_branch('{name}', 'work', 'main', '{conflict}')")
-    applied = [key for key in changed if conflict == "theirs" or key not in differing]
-    wanted = {key: row for key in range(12) if (row := (theirs if key in applied else ours).get(key)) is not None}
-    assert _rows(spark, table_name) == wanted
-    assert _rows(spark, branch) == theirs
+    for turn in ("", "2"):
+        _change(spark, branch, rng, f"theirs{turn}")
+        _change(spark, table_name, rng, f"ours{turn}")
+        ours, theirs = _rows(spark, table_name), _rows(spark, branch)
+        changed = [key for key in range(12) if theirs.get(key) != base.get(key)]
+        differing = [key for key in changed if ours.get(key) != base.get(key) and ours.get(key) != theirs.get(key)]
+        name = table_name.partition(".")[2]
+        told = spark.sql(f"CALL lake.system.merge_branch('{name}', 'work', 'main', 'report')").collect()[0]
+        assert sorted(json.loads(text)["key"]["id"] for text in told.conflicts) == differing
+        assert (told.conflicting_rows_count, _rows(spark, table_name)) == (len(differing), ours)
+        if differing:
+            with pytest.raises(PySparkException, match="BRANCH_NOT_MERGED"):
+                spark.sql(f"CALL lake.system.merge_branch('{name}', 'work')")
+        spark.sql(f"CALL lake.system.merge_branch('{name}', 'work', 'main', '{conflict}')")
+        applied = [key for key in changed if conflict == "theirs" or key not in differing]
+        wanted = {key: row for key in range(12) if (row := (theirs if key in applied else ours).get(key)) is not None}
+        assert _rows(spark, table_name) == wanted
+        assert _rows(spark, branch) == theirs
+        base = theirs
 
 
 def test_a_constraint_and_an_expired_ancestor(spark: SparkSession, table_name: str) -> None:
