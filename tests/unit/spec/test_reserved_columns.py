@@ -25,7 +25,7 @@ INSIDE = frozenset({"__corrupt"})
 # Suffixes of names of fields, columns, a view and arguments; a folder, an attribute of an exception.
 OF_FIELDS = {"_year", "_month", "_day", "_hour", "_bucket", "_trunc", "_count", "_files_count"}
 ENDS = frozenset(OF_FIELDS | {"_changes", "_snapshot_id", "_timestamp"})
-OTHERS = ENDS | {"_changelog", "_origin", "_sqlext_bridge", "_sqlext_package"}
+OTHERS = ENDS | {"_around", "_changelog", "_origin", "_sqlext_bridge", "_sqlext_package"}
 SCHEMA = Schema((NestedField(1, "id", LongType()),))
 
 
