@@ -74,7 +74,8 @@ def clones_first(
 
     Raises AnalysisError TABLE_HAS_CLONES for a clone that is not among them, and as `readable`.
     """
-    found = {identifier: readable(tables, identifier) for identifier in identifiers}
+    loaded = {identifier: readable(tables, identifier) for identifier in identifiers}
+    found = {identifier: None if table is None else table.metadata for identifier, table in loaded.items()}
     clones = {clone_tag(one.table_uuid): identifier for identifier, one in found.items() if one is not None}
     for identifier, metadata in found.items():
         if metadata is not None:
@@ -94,26 +95,37 @@ def clones_first(
     return tuple(ordered)
 
 
-def readable(tables: _Tables, identifier: TableIdentifier) -> TableMetadata | None:
-    """The table's metadata; None if it is damaged, or cannot be read by this catalog at all.
+def without_clones(
+    tables: _Tables, names: CatalogNames, identifier: TableIdentifier, change: str = "dropped"
+) -> LoadedTable | None:
+    """The table as `readable`. Raises as `readable` and `require_no_clones`."""
+    table = readable(tables, identifier)
+    if table is not None:
+        require_no_clones(table.metadata, names.table(identifier), change)
+    return table
+
+
+def readable(tables: _Tables, identifier: TableIdentifier) -> LoadedTable | None:
+    """The table; None if its metadata is damaged, or cannot be read by this catalog at all.
 
     Raises StorageError or OSError if the store does not say so: then the table may have clones.
     """
     try:
-        return tables.load_table(identifier).metadata
+        return tables.load_table(identifier)
     except (CorruptionError, NotFoundError, UnsupportedError, AnalysisError, FileNotFoundError):
         return None
 
 
-def release_source(tables: _Tables, clone: TableMetadata | None, clock: Callable[[], int]) -> None:
+def release_source(tables: _Tables, clone: LoadedTable | None, clock: Callable[[], int]) -> None:
     """Removes the tag of a dropped clone from its source, which need not be there any more.
 
     A failure leaves the tag, and with it files that nobody needs: it can be dropped like any other.
     """
-    if clone is None or _TAG not in clone.properties:
+    if clone is None or not is_clone(clone.metadata):
         return
-    tag, parts = clone.properties[_TAG], name_parts(clone.properties.get(_SOURCE, ""))
-    if tag != clone_tag(clone.table_uuid) or len(parts) < 2:
+    properties = clone.metadata.properties
+    tag, parts = properties[_TAG], name_parts(properties.get(_SOURCE, ""))
+    if len(parts) < 2:
         return
     identifier = TableIdentifier(parts[:-1], parts[-1])
     with suppress(SqlextError, OSError):

@@ -12,7 +12,7 @@ from contextlib import suppress
 
 from sqlext.catalog.catalog import LoadedTable, TableCommit, all_tables
 from sqlext.catalog.catalog_names import CatalogNames
-from sqlext.catalog.clone_tag import clones_first, readable, release_source, require_no_clones
+from sqlext.catalog.clone_tag import clones_first, readable, release_source, without_clones
 from sqlext.catalog.dropped_folders import DroppedFolders
 from sqlext.catalog.dropped_table import UNDROP_RETENTION, DroppedTable, system_clock
 from sqlext.catalog.identifier import Namespace, TableIdentifier, check_namespace, quoted
@@ -202,10 +202,8 @@ class WarehouseCatalog:
             return False
         if folder.holds_view():
             raise self._names.is_view(identifier)
-        metadata = readable(self, identifier)
-        if metadata is not None:
-            require_no_clones(metadata, self._names.table(identifier))
-        reason = self._why_no_purge(identifier) if purge else None
+        table = without_clones(self, self._names, identifier)
+        reason = self._why_no_purge(table) if purge else None
         if reason is not None:
             raise self._names.unsupported(
                 f"DROP TABLE {self._names.table(identifier)} PURGE", reason, "Leave PURGE out."
@@ -213,15 +211,13 @@ class WarehouseCatalog:
         self._dropped.expire(identifier.namespace)
         outside = self._files_outside(identifier, location) if purge else ()
         # The folder goes without a compare-and-swap: a clone that was made meanwhile is looked for as late as possible.
-        latest = readable(self, identifier)
-        if latest is not None:
-            require_no_clones(latest, self._names.table(identifier))
+        without_clones(self, self._names, identifier)
         if not self._remove_folder(identifier, folder, location, kept=not purge):
             return False
         for path in outside:
             with suppress(SqlextError):
                 self._io.delete(path)
-        release_source(self, metadata, system_clock)
+        release_source(self, table, system_clock)
         return True
 
     def _remove_folder(self, identifier: TableIdentifier, folder: MetadataFolder, location: str, kept: bool) -> bool:
@@ -312,7 +308,7 @@ class WarehouseCatalog:
             return False
         if cascade:
             for table in clones_first(self, self._names, list(all_tables(self, namespace))):
-                self.drop_table(table, purge=self._why_no_purge(table) is None)
+                self.drop_table(table, purge=self._why_no_purge(readable(self, table)) is None)
             for child in self.list_namespaces(namespace):
                 self.drop_namespace(child, cascade=True)
             for view in self._views.list_views(namespace):
@@ -387,15 +383,14 @@ class WarehouseCatalog:
                 name = self._names.namespace(namespace[:depth])
                 raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=name)
 
-    def _why_no_purge(self, identifier: TableIdentifier) -> str | None:
-        """Why the table's files cannot all be deleted; None if they can. A damaged table's files are those in its
-        folder."""
-        metadata = readable(self, identifier)
-        if metadata is None:
+    def _why_no_purge(self, table: LoadedTable | None) -> str | None:
+        """Why the table's files cannot all be deleted; None if they can. The files of a damaged table (None) are those
+        in its folder."""
+        if table is None:
             return None
-        if not GC_ENABLED.of(metadata.properties):
+        if not GC_ENABLED.of(table.metadata.properties):
             return f"{GC_ENABLED.name} is false, so other tables may use its files"
-        elsewhere = folder_elsewhere(metadata, self._allowed)
+        elsewhere = folder_elsewhere(table.metadata, self._allowed)
         if elsewhere is not None:
             return f"its files in {elsewhere} are outside of the warehouse and of the setting {ALLOWED_LOCATIONS}"
         return None

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from sqlext.catalog.catalog import LoadedTable, TableCommit, all_tables
 from sqlext.catalog.catalog_names import CatalogNames
-from sqlext.catalog.clone_tag import clones_first, readable, release_source, require_no_clones
+from sqlext.catalog.clone_tag import clones_first, release_source, without_clones
 from sqlext.catalog.dropped_table import DroppedTable, system_clock
 from sqlext.catalog.identifier import Namespace, TableIdentifier, check_namespace, quoted
 from sqlext.catalog.metadata_pointer import MetadataFiles, logged
@@ -244,10 +244,8 @@ class SqlCatalog:
                 return False
             if record.kind != TABLE:
                 raise self._names.is_view(identifier)
-            metadata = readable(self, identifier)
-            if metadata is not None:
-                require_no_clones(metadata, self._names.table(identifier))
-            table = self._readable(identifier) if purge else None
+            found = without_clones(self, self._names, identifier)
+            table = found if purge else None
             if table is not None:
                 self._require_purgeable(table)
             if table is not None and table.metadata_location != record.metadata_location:
@@ -257,7 +255,7 @@ class SqlCatalog:
                     break
         if table is not None:
             purge_files(self._io, self._owned_files(table), table.metadata.location)
-        release_source(self, metadata, system_clock)
+        release_source(self, found, system_clock)
         return True
 
     def _require_purgeable(self, table: LoadedTable) -> None:
@@ -330,9 +328,7 @@ class SqlCatalog:
 
     def rename_table(self, identifier: TableIdentifier, to: TableIdentifier) -> None:
         self._required(identifier)
-        metadata = readable(self, identifier)
-        if metadata is not None:
-            require_no_clones(metadata, self._names.table(identifier), "renamed")
+        without_clones(self, self._names, identifier, "renamed")
         self._require_namespace(to.namespace)
         try:
             with answered(self._names.table(identifier)):
@@ -462,13 +458,6 @@ class SqlCatalog:
         if record.kind != TABLE:
             raise self._names.is_view(identifier)
         return record
-
-    def _readable(self, identifier: TableIdentifier) -> LoadedTable | None:
-        """The table; None if its metadata cannot be read."""
-        try:
-            return self.load_table(identifier)
-        except SqlextError:
-            return None
 
     def _require_namespace(self, namespace: Namespace) -> None:
         if not self.namespace_exists(namespace):
