@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlext.scan.deletes.delete_file_index import DeleteFileIndex, sequence_number
 from sqlext.scan.files.manifest_cache import ManifestCache, data_file_count
 from sqlext.scan.filter.file_filter import FileFilter
-from sqlext.scan.filter.measured_column import metrics_columns
-from sqlext.scan.scan_plan import scan_schema
+from sqlext.scan.scan_plan import applied_deletes, matching_manifests, scan_schema
 from sqlext.spec.expression import Predicate
 from sqlext.spec.manifests.manifest import ManifestContent
 from sqlext.spec.metadata.snapshot import Snapshot
@@ -48,21 +46,16 @@ def read_files(
     if snapshot is None:
         return ReadFiles()
     schema = scan_schema(metadata, snapshot, predicate)
-    specs = metadata.specs_by_id()
-    files = FileFilter(predicate, schema=schema, specs=specs)
+    files = FileFilter(predicate, schema=schema, specs=metadata.specs_by_id())
     listed = manifests.manifests(io, snapshot)
     of_files = data_file_count(listed)
-    matching = [one for one in listed if files.manifest_may_match(one)]
-    data_manifests = [one for one in matching if one.content == ManifestContent.DATA]
+    data_manifests = matching_manifests(ManifestContent.DATA, listed, files)
     most = data_file_count(data_manifests)
     if most > most_files:
         return ReadFiles(most, of_files, by_manifests=True)
-    deletes = [one for one in matching if one.content == ManifestContent.DELETES]
+    deletes = matching_manifests(ManifestContent.DELETES, listed, files)
     data = manifests.matching_entries(io, data_manifests, metadata, files, with_metrics=bool(deletes))
-    oldest = min(map(sequence_number, data), default=None)
-    newer = [] if oldest is None else [one for one in deletes if one.sequence_number >= oldest]
-    columns = metrics_columns((metadata.schema(), *reversed(metadata.schemas)))
-    index = DeleteFileIndex(manifests.matching_entries(io, newer, metadata, files), specs=specs, columns=columns)
+    index = applied_deletes(io, metadata, data, deletes, files, manifests=manifests)
     applied = {
         delete.file.key: delete.file
         for entry in (data if index else ())

@@ -136,18 +136,14 @@ def plan_scan(
     files = FileFilter(predicate, schema=schema, specs=specs, paths=paths)
     for_deletes = FileFilter(AlwaysTrue(), schema=schema, specs=specs) if all_deletes else files
     listed = manifests.manifests(io, snapshot)
-    data_manifests = _matching(ManifestContent.DATA, listed, files)
-    delete_manifests = _matching(ManifestContent.DELETES, listed, for_deletes)
+    data_manifests = matching_manifests(ManifestContent.DATA, listed, files)
+    delete_manifests = matching_manifests(ManifestContent.DELETES, listed, for_deletes)
 
     needs_metrics = with_metrics or bool(delete_manifests)
     data = manifests.matching_entries(io, data_manifests, metadata, files, with_metrics=needs_metrics)
     for entry in data:
         require_readable(entry.file)
-    oldest = min(map(sequence_number, data), default=None)
-    newer = () if oldest is None else [one for one in delete_manifests if one.sequence_number >= oldest]
-    deletes = manifests.matching_entries(io, newer, metadata, for_deletes)
-    columns = metrics_columns((metadata.schema(), *reversed(metadata.schemas)))
-    index = DeleteFileIndex(deletes, specs=specs, columns=columns)
+    index = applied_deletes(io, metadata, data, delete_manifests, for_deletes, manifests=manifests)
     deleted = deleted_positions(io, data, index, position_deletes or PositionDeleteCache(0))
     if not keep_deleted:
         data = [entry for entry in data if not leaves_no_row(entry.file, deleted.get(entry.file.file_path))]
@@ -162,7 +158,28 @@ def scan_schema(metadata: TableMetadata, snapshot: Snapshot, predicate: Predicat
     return metadata.schemas_by_id().get(snapshot.schema_id, current) if snapshot.schema_id is not None else current
 
 
-def _matching(content: ManifestContent, manifests: Iterable[ManifestFile], files: FileFilter) -> list[ManifestFile]:
+def applied_deletes(
+    io: FileIO,
+    metadata: TableMetadata,
+    data: Sequence[ManifestEntry],
+    delete_manifests: Iterable[ManifestFile],
+    files: FileFilter,
+    *,
+    manifests: ManifestCache,
+) -> DeleteFileIndex:
+    """The delete files that match `files`, of those manifests that are not older than all of `data`. Raises as
+    `ManifestCache.entries`."""
+    oldest = min(map(sequence_number, data), default=None)
+    newer = () if oldest is None else [one for one in delete_manifests if one.sequence_number >= oldest]
+    columns = metrics_columns((metadata.schema(), *reversed(metadata.schemas)))
+    entries = manifests.matching_entries(io, newer, metadata, files)
+    return DeleteFileIndex(entries, specs=metadata.specs_by_id(), columns=columns)
+
+
+def matching_manifests(
+    content: ManifestContent, manifests: Iterable[ManifestFile], files: FileFilter
+) -> list[ManifestFile]:
+    """The manifests of that content which may have files that match."""
     return [one for one in manifests if one.content == content and files.manifest_may_match(one)]
 
 
