@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from functools import lru_cache
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -59,10 +59,10 @@ from sqlext.spark.query.cached_tables import drop_caches, renew_caches
 from sqlext.spark.session.refused_commits import RefusedCommit, statement_text
 from sqlext.spark.session.session_settings import session_id
 from sqlext.spark.session.shown_progress import ShownProgress
-from sqlext.sql.parser import may_be_ours, parse
+from sqlext.sql.parser import AnyStatement, may_be_ours, parse
 from sqlext.sql.statement_title import statement_title
 from sqlext.sql.statements.clone_statement import ShallowClone
-from sqlext.sql.statements.maintenance_statement import AnalyzeTable, MaintenanceStatement, Optimize, Vacuum
+from sqlext.sql.statements.maintenance_statement import AnalyzeTable, Optimize, Vacuum
 from sqlext.sql.statements.returning_statement import Returning
 from sqlext.sql.statements.routine_statement import (
     DescribeFunction,
@@ -91,7 +91,6 @@ from sqlext.sql.statements.statement import (
     Preview,
     Restore,
     ShowCreateTable,
-    Statement,
     TableName,
     Truncate,
     Undrop,
@@ -114,19 +113,8 @@ from sqlext.sql.statements.view_statement import (
     DropView,
     RenameView,
     ShowViews,
-    ViewStatement,
 )
 from sqlext.sql.syntax.options_hint import with_versions
-
-AnyStatement: TypeAlias = (
-    Statement
-    | Returning
-    | ShallowClone
-    | MaintenanceStatement
-    | ViewStatement
-    | RoutineStatement
-    | TransactionStatement
-)
 
 _COMMANDS: Mapping[type, Any] = {
     AddConstraint: add_constraint,

@@ -41,6 +41,7 @@ from sqlext.sql.syntax.view_syntax import parse_alter_view, parse_create_view, p
 from sqlext.sql.tokens.token_cursor import TokenCursor
 
 _Statement: TypeAlias = Statement | Returning | ShallowClone | MaintenanceStatement | ViewStatement | RoutineStatement
+AnyStatement: TypeAlias = _Statement | TransactionStatement
 
 _HEADS = frozenset(
     {"CREATE", "REPLACE", "INSERT", "UPSERT", "MERGE", "UPDATE", "DELETE", "WITH", "SHOW", "ALTER", "CALL", "RESTORE"}
@@ -110,16 +111,7 @@ def parse(
     double_quoted_identifiers: bool = False,
     case_sensitive: bool = False,
     by_path: bool = False,
-) -> (
-    Statement
-    | Returning
-    | ShallowClone
-    | MaintenanceStatement
-    | ViewStatement
-    | RoutineStatement
-    | TransactionStatement
-    | None
-):
+) -> AnyStatement | None:
     """The statement that `text` holds, or None if Spark is to run it.
 
     `catalogs` are the names of the sqlext catalogs, `other_catalogs` those of further ones, `current` is the current
