@@ -7,7 +7,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
-from sqlext.catalog.catalog import LoadedTable
+from sqlext.catalog.catalog import Catalog, LoadedTable
+from sqlext.catalog.identifier import TableIdentifier
 from sqlext.command.care_tasks import CareTasks
 from sqlext.command.plan.planning import Planning
 from sqlext.commit.action import MAIN, Action, Destination
@@ -107,6 +108,10 @@ class Environment:
         """
         with self._in_turn(table):
             return self._commit(catalog, table, action, destination)
+
+    def create(self, catalog: Catalog, identifier: TableIdentifier, action: Action) -> LoadedTable:
+        """Commits `action`, which makes a table, under a name that has none. Raises as `commit`."""
+        return commit(catalog, identifier, action, base=None, clock=self.clock, rng=self.rng, sleep=self.sleep).table
 
     def statements_run_again(self, table: LoadedTable) -> bool:
         """Whether another statement of the process has its turn for a rerun on the table."""

@@ -10,7 +10,6 @@ from sqlext.catalog.identifier import TableIdentifier
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
 from sqlext.commit.actions.table_creation import CreateTable
-from sqlext.commit.loop.transaction import commit
 from sqlext.commit.rules.bucket_layout import bucket_count, with_buckets
 from sqlext.commit.rules.upsert_rules import require_upsert_rules
 from sqlext.errors import AlreadyExistsError
@@ -48,15 +47,7 @@ def create_table_like(environment: Environment, spark: SparkSession, statement: 
         format_version=version,
         location=catalog.default_table_location(identifier),
     )
-    commit(
-        catalog,
-        identifier,
-        action,
-        base=None,
-        clock=environment.clock,
-        rng=environment.rng,
-        sleep=environment.sleep,
-    )
+    environment.create(catalog, identifier, action)
     return Outcome()
 
 

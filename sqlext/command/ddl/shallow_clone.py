@@ -22,7 +22,6 @@ from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
 from sqlext.commit.actions.reference_change import CreateReference, DropReference, Retention
 from sqlext.commit.actions.registration import PLACES, RegisterTable, shared_copy
-from sqlext.commit.loop.transaction import commit
 from sqlext.commit.rules.bucket_layout import require_buckets_kept
 from sqlext.commit.rules.upsert_rules import require_upserts_kept
 from sqlext.errors import (
@@ -38,8 +37,7 @@ from sqlext.properties import FORMAT_VERSION, GC_ENABLED, as_stored
 from sqlext.property_names import require_changeable, require_valid_properties
 from sqlext.spark.catalog.session_catalogs import TableVersion, handle_of
 from sqlext.spark.catalog.time_travel import travel
-from sqlext.spark.query.instant import MICROSECONDS, milliseconds
-from sqlext.spark.query.lowered_sql import lowered_query
+from sqlext.spark.query.instant import evaluated_time
 from sqlext.spec.metadata.metadata_update import UpgradeFormatVersion
 from sqlext.spec.metadata.reference import MAIN_BRANCH, SnapshotReference
 from sqlext.spec.metadata.snapshot import SnapshotLogEntry
@@ -78,15 +76,7 @@ def shallow_clone(environment: Environment, spark: SparkSession, statement: Shal
         keeping = CreateReference(tag, "tag", version.snapshot.snapshot_id, retention=Retention(_FOREVER_MS))
         environment.commit(name, source, keeping)
     try:
-        commit(
-            catalog,
-            identifier,
-            RegisterTable(metadata),
-            base=None,
-            clock=environment.clock,
-            rng=environment.rng,
-            sleep=environment.sleep,
-        )
+        environment.create(catalog, identifier, RegisterTable(metadata))
     except CommitStateUnknown:
         raise
     except (Exception, KeyboardInterrupt):
@@ -165,10 +155,7 @@ def _version(
     if statement.version is not None:
         at["version"] = statement.version
     if statement.timestamp is not None:
-        (value,) = lowered_query(spark, f"SELECT CAST({statement.timestamp.text} AS TIMESTAMP)").collect()[0]
-        if value is None:
-            raise AnalysisError("INVALID_READ_OPTION", option="TIMESTAMP AS OF", value="null", wanted="a time")
-        at["timestamp"] = milliseconds(value) * MICROSECONDS
+        at["timestamp"] = evaluated_time(spark, statement.timestamp.text)
     handle = travel(handle_of(statement.source.catalog, table), table.metadata, at)
     return table, environment.catalogs.version(handle)
 

@@ -11,7 +11,6 @@ from sqlext.command.ddl.table_definition import complete, described_terms, with_
 from sqlext.command.environment import Environment
 from sqlext.commit.actions.property_change import ChangeProperties
 from sqlext.commit.actions.table_creation import CreateTable
-from sqlext.commit.loop.transaction import commit
 from sqlext.errors import UnsupportedError
 from sqlext.properties import GC_ENABLED, as_stored
 from sqlext.property_names import require_changeable, require_valid_properties
@@ -58,15 +57,7 @@ class TableDefinitions:
             location=properties.get("location") or catalog.default_table_location(identifier),
             initial=None,
         )
-        commit(
-            catalog,
-            identifier,
-            action,
-            base=None,
-            clock=environment.clock,
-            rng=environment.rng,
-            sleep=environment.sleep,
-        )
+        environment.create(catalog, identifier, action)
 
     def alter_properties(
         self, session: str, parts: tuple[str, ...], changed: Mapping[str, str], removed: frozenset[str]

@@ -17,7 +17,6 @@ from sqlext.command.doctor.found_files import FoundFiles
 from sqlext.command.environment import Environment
 from sqlext.command.write_operation import begin_write
 from sqlext.commit.actions.table_creation import MakeFoundTable
-from sqlext.commit.loop.transaction import commit
 from sqlext.spec.metadata.table_metadata import TableMetadata, new_table_metadata
 from sqlext.spec.sort_order import UNSORTED
 
@@ -34,9 +33,7 @@ def table_from_files(
     with operation.cleaned_on_failure():
         deletes = delete_rows(operation, found.positions, partitions)
         action = MakeFoundTable(start, found.files, tuple(deletes.files), deletes.rows)
-    return commit(
-        to, identifier, action, base=None, clock=environment.clock, rng=environment.rng, sleep=environment.sleep
-    ).table
+    return environment.create(to, identifier, action)
 
 
 def _empty_table(environment: Environment, location: str, found: FoundFiles) -> TableMetadata:

@@ -11,7 +11,6 @@ from sqlext.catalog.identifier import TableIdentifier
 from sqlext.command.ddl.table_definition import complete, with_identifier_fields
 from sqlext.commit.actions.append import AppendFiles
 from sqlext.commit.actions.table_creation import CreateTable
-from sqlext.commit.loop.transaction import commit
 from sqlext.errors import AlreadyExistsError
 from sqlext.procedure.foreign.added_files import content_files
 from sqlext.procedure.foreign.source_files import Source
@@ -71,13 +70,5 @@ def import_table(
         location=location,
         initial=AppendFiles(files, {ADDED_IN_PLACE: "true"}, owned=False) if files else None,
     )
-    commit(
-        catalog,
-        identifier,
-        action,
-        base=None,
-        clock=environment.clock,
-        rng=environment.rng,
-        sleep=environment.sleep,
-    )
+    environment.create(catalog, identifier, action)
     return len(files)

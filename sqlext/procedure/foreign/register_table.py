@@ -8,7 +8,6 @@ from typing import Any
 
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.commit.actions.registration import RegisterTable, shared_copy
-from sqlext.commit.loop.transaction import commit
 from sqlext.errors import AlreadyExistsError, NotFoundError
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
 from sqlext.scan.files.manifest_cache import ManifestCache
@@ -39,15 +38,7 @@ def register_table(invocation: Invocation) -> Sequence[Sequence[Any]]:
     if same_place(metadata.location) != same_place(location):
         table_uuid = str(uuid.UUID(int=environment.rng.getrandbits(128), version=4))
         metadata = shared_copy(metadata, location, table_uuid)
-    commit(
-        catalog,
-        identifier,
-        RegisterTable(metadata),
-        base=None,
-        clock=environment.clock,
-        rng=environment.rng,
-        sleep=environment.sleep,
-    )
+    environment.create(catalog, identifier, RegisterTable(metadata))
     return _answer(metadata)
 
 
