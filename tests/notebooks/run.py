@@ -25,7 +25,9 @@ def main(names: list[str]) -> None:
         for cell in notebook.cells:
             # What Spark's JVM says at its start is of the machine.
             cell.get("outputs", [])[:] = [one for one in cell.get("outputs", []) if one.get("name") != "stderr"]
-        nbformat.write(notebook, NOTEBOOKS / f"{name}.ipynb")
+        # So is the folder in which a notebook makes its warehouse, which a picture of a table tells.
+        text = nbformat.writes(notebook).replace(tempfile.gettempdir(), "/…")
+        (NOTEBOOKS / f"{name}.ipynb").write_text(text + "\n", encoding="utf-8")
         print(name, flush=True)
 
 
