@@ -34,6 +34,7 @@ Columns: TypeAlias = Mapping[int, pa.Array]
 """Arrays of a batch's top-level columns, by field id."""
 
 WHOLE = (IntegerType, LongType)
+INT_RANGE, LONG_RANGE = range(-(2**31), 2**31), range(-(2**63), 2**63)
 FLOATS = (FloatType, DoubleType)
 _COMPARABLE = (
     *WHOLE,
