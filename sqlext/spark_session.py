@@ -27,7 +27,7 @@ from sqlext.command.environment import Environment
 from sqlext.commit.group.group_committers import GroupCommitters
 from sqlext.commit.loop.attempt_queue import AttemptQueue
 from sqlext.commit.loop.pace import RetryPace
-from sqlext.dispatch import Dispatch
+from sqlext.dispatch.shim_calls import ShimCalls
 from sqlext.errors import UnsupportedError
 from sqlext.scan.deletes.position_delete import PositionDeleteCache
 from sqlext.scan.files.manifest_cache import ManifestCache
@@ -195,7 +195,7 @@ def attach(spark: SparkSession) -> SparkSession:
         groups=groups,
         care=CareTasks(system_clock),
     )
-    dispatch = Dispatch(environment, ShownProgress(settings))
+    calls = ShimCalls(environment, ShownProgress(settings))
     feed = ChangeFeed(environment)
     source = StreamingSource(environment)
     catalog_bridge = CatalogBridge(
@@ -209,8 +209,8 @@ def attach(spark: SparkSession) -> SparkSession:
     questions: dict[str, Question] = {
         **catalog_bridge.questions(),
         "error places": error_places,
-        "first look": dispatch.first_look,
-        "parse": dispatch.parse,
+        "first look": calls.first_look,
+        "parse": calls.parse,
         "plan scan": scans.plan_files,
         "stream batch": source.batch,
         "stream head": source.head,
@@ -224,7 +224,7 @@ def attach(spark: SparkSession) -> SparkSession:
         "column statistics": answers.column_statistics,
         "evolved structs": scans.evolved_structs,
         "metadata rows": scans.metadata_rows,
-        "result schema": dispatch.result_schema,
+        "result schema": calls.result_schema,
         "refuse catalog class": refuse_catalog_class,
         "refuse continuous stream": refuse_continuous_stream,
         "refuse expression": refuse_expression,
@@ -234,11 +234,11 @@ def attach(spark: SparkSession) -> SparkSession:
         "refuse temporary view": refuse_temporary_view,
     }
     commands = {
-        "create": dispatch.create,
+        "create": calls.create,
         "micro batch": StreamingSink(environment).write,
-        "row change": dispatch.row_change,
-        "statement": dispatch.statement,
-        "write": dispatch.write,
+        "row change": calls.row_change,
+        "statement": calls.statement,
+        "write": calls.write,
     }
     register(spark, Bridge(spark, catalogs, questions, commands, groups.close))
     interrupts.install(active_context)

@@ -1,0 +1,1 @@
+"""Statements and writes that the shim hands over, each run by its command."""

@@ -1,0 +1,146 @@
+"""What is known of a statement before it runs: its catalog, the tables that it changes, the columns of its answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from sqlext.command.compaction.compaction import COMPACTED_COLUMNS
+from sqlext.command.ddl.describe_function import DESCRIBE_FUNCTION_COLUMNS
+from sqlext.command.dml.explain_commit import EXPLAIN_COMMIT_COLUMNS
+from sqlext.command.dml.preview import PREVIEW_SUMMARY_COLUMNS
+from sqlext.command.dml.restore import RESTORE_COLUMNS
+from sqlext.command.maintenance.vacuum import VACUUM_COLUMNS
+from sqlext.command.outcome import count_schema, struct
+from sqlext.command.view.show_views import SHOW_VIEWS_COLUMNS
+from sqlext.procedure.described_procedures import (
+    DESCRIBE_PROCEDURE_COLUMNS,
+    SHOW_PROCEDURES_COLUMNS,
+)
+from sqlext.procedure.registry import find_procedure
+from sqlext.sql.parser import AnyStatement
+from sqlext.sql.statements.clone_statement import ShallowClone
+from sqlext.sql.statements.maintenance_statement import AnalyzeTable, Optimize, Vacuum
+from sqlext.sql.statements.returning_statement import Returning
+from sqlext.sql.statements.routine_statement import (
+    DescribeFunction,
+    DescribeProcedure,
+    RoutineStatement,
+    ShowProcedures,
+)
+from sqlext.sql.statements.statement import (
+    AddConstraint,
+    AddPrimaryKey,
+    AlterColumns,
+    AlterPartitioning,
+    AlterWriteOrder,
+    Call,
+    CreateReference,
+    CreateTable,
+    CreateTableLike,
+    DropConstraint,
+    DropPrimaryKey,
+    DropReference,
+    Explain,
+    Preview,
+    Restore,
+    ShowCreateTable,
+    TableName,
+    Truncate,
+    Undrop,
+)
+from sqlext.sql.statements.transaction_statement import (
+    ExplainCommit,
+    TransactionStatement,
+)
+from sqlext.sql.statements.view_statement import (
+    AlterViewProperties,
+    AlterViewQuery,
+    CreateView,
+    DropView,
+    RenameView,
+    ShowViews,
+)
+
+_WITHOUT_ANSWER = (
+    AddConstraint,
+    AddPrimaryKey,
+    AlterColumns,
+    AlterPartitioning,
+    AlterViewProperties,
+    AlterViewQuery,
+    AlterWriteOrder,
+    AnalyzeTable,
+    CreateReference,
+    CreateTable,
+    CreateTableLike,
+    CreateView,
+    ShallowClone,
+    DropConstraint,
+    DropPrimaryKey,
+    DropReference,
+    DropView,
+    RenameView,
+    Truncate,
+    Undrop,
+)
+# Statements whose object is in the field `name`, not in `table`.
+_NAMED = (
+    CreateTable | CreateTableLike | ShallowClone | ShowCreateTable | CreateView | AlterViewQuery | AlterViewProperties
+    | RenameView | DropView | Undrop
+)  # fmt: skip
+
+
+def catalog_of(statement: AnyStatement) -> str | None:
+    """The catalog that runs it; None for a statement of the session."""
+    if isinstance(statement, TransactionStatement):
+        return None
+    if isinstance(statement, Call | RoutineStatement):
+        return statement.catalog
+    if isinstance(statement, ShowViews):
+        return statement.namespace[0]
+    return (statement.name if isinstance(statement, _NAMED) else statement.table).catalog
+
+
+def answer_schema(statement: AnyStatement) -> Mapping[str, Any]:
+    """The columns of its answer, as a struct of the shim's."""
+    if isinstance(statement, ExplainCommit):
+        return struct(EXPLAIN_COMMIT_COLUMNS)
+    if isinstance(statement, TransactionStatement):
+        return struct([])
+    if isinstance(statement, ShowCreateTable):
+        return struct([("createtab_stmt", "string")])
+    if isinstance(statement, Explain):
+        return struct([("plan", "string")])
+    if isinstance(statement, Preview):
+        return struct(PREVIEW_SUMMARY_COLUMNS)
+    if isinstance(statement, Call):
+        return struct(find_procedure(statement.catalog, statement.procedure).columns)
+    if isinstance(statement, Optimize):
+        return struct(COMPACTED_COLUMNS)
+    if isinstance(statement, Vacuum):
+        return struct(VACUUM_COLUMNS)
+    if isinstance(statement, Restore):
+        return struct(RESTORE_COLUMNS)
+    if isinstance(statement, ShowViews):
+        return struct(SHOW_VIEWS_COLUMNS)
+    if isinstance(statement, ShowProcedures):
+        return struct(SHOW_PROCEDURES_COLUMNS)
+    if isinstance(statement, DescribeProcedure):
+        return struct(DESCRIBE_PROCEDURE_COLUMNS)
+    if isinstance(statement, DescribeFunction):
+        return struct(DESCRIBE_FUNCTION_COLUMNS)
+    if isinstance(statement, _WITHOUT_ANSWER):
+        return struct([])
+    return count_schema()
+
+
+def has_rows_of_table(statement: AnyStatement) -> bool:
+    """Whether the result has columns of the statement's table."""
+    return isinstance(statement, Returning) or (isinstance(statement, Preview) and not statement.summary)
+
+
+def changed_tables(statement: AnyStatement | None) -> Sequence[tuple[str, ...]]:
+    """The table that the statement changes, as parts of its name; none for a statement that has none."""
+    table = getattr(statement, "name" if isinstance(statement, _NAMED) else "table", None)
+    return [table.parts] if isinstance(table, TableName) else []
