@@ -17,7 +17,6 @@ from pyspark.sql import SparkSession
 from sqlext.any_session import catalog_class
 from sqlext.catalog.catalog import Catalog
 from sqlext.catalog.catalog_settings import open_catalog
-from sqlext.catalog.dropped_table import system_clock
 from sqlext.catalog.static_table import load_static_table
 from sqlext.command.care_tasks import CareTasks
 from sqlext.command.changelog.changes import ChangeFeed
@@ -59,6 +58,7 @@ from sqlext.spark.session.session_settings import MANIFEST_CACHE, MANIFESTS_ON_D
 from sqlext.spark.session.shown_progress import ShownProgress
 from sqlext.spark.shim.java_objects import active_context, builder_options, is_stopped, settings_of
 from sqlext.spark.shim.shim_jar import shim_jar
+from sqlext.storage.clock import system_clock
 from sqlext.storage.location import is_object
 from sqlext.storage.scheme_io import SchemeIO
 from sqlext.streaming.sink import StreamingSink

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 from sqlext.catalog.identifier import TableIdentifier
@@ -17,8 +16,3 @@ class DroppedTable:
 
     identifier: TableIdentifier
     dropped_at_ms: int
-
-
-def system_clock() -> int:
-    """Milliseconds since 1970."""
-    return time.time_ns() // 1_000_000

@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from sqlext.catalog.catalog import Catalog
-from sqlext.catalog.dropped_table import system_clock
 from sqlext.catalog.pending_catalog import PendingCatalog, PendingTables
 from sqlext.catalog.point_in_time import PointInTime
 from sqlext.errors import (
@@ -22,6 +21,7 @@ from sqlext.errors import (
     ValidationConflict,
 )
 from sqlext.spec.metadata.table_metadata import TableMetadata
+from sqlext.storage.clock import system_clock
 
 _State = Mapping[str, PendingTables]
 

@@ -14,7 +14,7 @@ from sqlext.catalog.catalog import LoadedTable, TableCommit, all_tables
 from sqlext.catalog.catalog_names import CatalogNames
 from sqlext.catalog.clone_tag import clones_first, readable, release_source, without_clones
 from sqlext.catalog.dropped_folders import DroppedFolders
-from sqlext.catalog.dropped_table import UNDROP_RETENTION, DroppedTable, system_clock
+from sqlext.catalog.dropped_table import UNDROP_RETENTION, DroppedTable
 from sqlext.catalog.identifier import Namespace, TableIdentifier, check_namespace, quoted
 from sqlext.catalog.metadata_file import MetadataFolder, MetadataVersion
 from sqlext.catalog.owned_files import folder_elsewhere, in_any_folder, owned_by, owned_files
@@ -34,6 +34,7 @@ from sqlext.properties import GC_ENABLED, METADATA_PATH
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.metadata.view_metadata import is_view_metadata
 from sqlext.storage.allowed_locations import ALLOWED_LOCATIONS, AllowedLocations, resolved
+from sqlext.storage.clock import system_clock
 from sqlext.storage.file_io import FolderIO
 from sqlext.storage.location import as_location, configured_location, is_below, join, require_below, same_place
 

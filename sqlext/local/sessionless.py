@@ -10,7 +10,6 @@ from typing import Any, NoReturn, TypeAlias
 
 from sqlext.catalog.catalog import Catalog
 from sqlext.catalog.catalog_settings import open_catalog
-from sqlext.catalog.dropped_table import system_clock
 from sqlext.command.care_tasks import CareTasks
 from sqlext.command.environment import Environment
 from sqlext.commit.group.group_committers import GroupCommitters
@@ -23,6 +22,7 @@ from sqlext.spark.catalog.open_catalogs import OpenCatalogs
 from sqlext.spark.catalog.remembered_metadata import RememberedMetadata
 from sqlext.spark.catalog.session_catalogs import Catalogs
 from sqlext.spark.session.open_transactions import OpenTransactions
+from sqlext.storage.clock import system_clock
 from sqlext.storage.scheme_io import SchemeIO
 from sqlext.write.merged_file import merge_data_files
 

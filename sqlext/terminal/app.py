@@ -12,8 +12,8 @@ from typing import Annotated
 
 import typer
 
-from sqlext.catalog.dropped_table import system_clock
 from sqlext.errors import SqlextError
+from sqlext.storage.clock import system_clock
 from sqlext.terminal.described import print_description, print_health, print_history
 from sqlext.terminal.examined import print_examination
 from sqlext.terminal.listed_files import print_files

@@ -15,7 +15,6 @@ from typing import Any, BinaryIO, Literal, TypeAlias, TypeVar, cast
 
 from sqlext.catalog.catalog import Catalog
 from sqlext.catalog.catalog_settings import open_catalog
-from sqlext.catalog.dropped_table import system_clock
 from sqlext.command.care_tasks import CARE_THREAD
 from sqlext.commit.actions.append import AppendFiles
 from sqlext.commit.loop.transaction import commit
@@ -27,6 +26,7 @@ from sqlext.properties import COMMIT_STATUS_CHECK_RETRIES
 from sqlext.spark.bridge.gateway import attached_bridge
 from sqlext.spark.catalog.open_catalogs import OpenCatalog, OpenCatalogs
 from sqlext.spark.shim.java_objects import active_context
+from sqlext.storage.clock import system_clock
 from sqlext.storage.file_io import FolderIO
 from sqlext.storage.scheme_io import SchemeIO
 from sqlext.testing.file_kind import FILE_KINDS, kind_of

@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from sqlext.catalog.catalog import LoadedTable, TableCommit, all_tables
 from sqlext.catalog.catalog_names import CatalogNames
 from sqlext.catalog.clone_tag import clones_first, release_source, without_clones
-from sqlext.catalog.dropped_table import DroppedTable, system_clock
+from sqlext.catalog.dropped_table import DroppedTable
 from sqlext.catalog.identifier import Namespace, TableIdentifier, check_namespace, quoted
 from sqlext.catalog.metadata_pointer import MetadataFiles, logged
 from sqlext.catalog.owned_files import folder_elsewhere, in_any_folder, own_folders, owned_by, owned_files
@@ -32,6 +32,7 @@ from sqlext.errors import (
 from sqlext.properties import GC_ENABLED
 from sqlext.spec.metadata.table_metadata import TableMetadata, decode_table_metadata
 from sqlext.storage.allowed_locations import ALLOWED_LOCATIONS, AllowedLocations
+from sqlext.storage.clock import system_clock
 from sqlext.storage.file_io import FolderIO
 from sqlext.storage.in_threads import Each, in_threads
 from sqlext.storage.location import configured_location, join, require_below

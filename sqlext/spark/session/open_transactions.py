@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from threading import Lock
 
-from sqlext.catalog.dropped_table import system_clock
 from sqlext.catalog.open_transaction import OpenTransaction
 from sqlext.errors import AnalysisError
 from sqlext.spark.catalog.session_catalogs import Catalogs
+from sqlext.storage.clock import system_clock
 
 _IN = "@"
 
