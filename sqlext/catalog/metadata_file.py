@@ -8,7 +8,7 @@ gapless run that starts at the hint.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
@@ -24,6 +24,8 @@ _SUFFIXES = (".metadata.json", ".gz.metadata.json", ".metadata.json.gz")
 _GZIP_SUFFIX = ".gz.metadata.json"
 # A longer history is deleted in parts, by successive commits.
 _MOST_TRIMMED = 100
+# So many versions are looked for by name, since the folder may have thousands of files.
+_MOST_SOUGHT = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,16 +136,19 @@ class MetadataFolder:
         Stops at a file that is not the table's own: a recreated table counts from 1 again.
         """
         with suppress(SqlextError, OSError):
-            before = self._version(oldest_kept - 1)
-            if before is None:
-                return
-            old = [before]
-            if self._version(oldest_kept - 2) is not None:
-                numbers = {version_number(status.path): status.path for status in self._io.list(self._folder)}
-                kept = sorted((number, path) for number, path in numbers.items() if number and number < oldest_kept)
-                old = [MetadataVersion(number, path) for number, path in kept[:_MOST_TRIMMED]]
-            for version in old:
+            for version in self._before(oldest_kept):
                 self._io.delete(version.location, confirm=partial(self._require_own, version.location, is_own))
+
+    def _before(self, number: int) -> Sequence[MetadataVersion]:
+        """The versions before `number`, oldest first; of many only the oldest."""
+        sought = list[MetadataVersion]()
+        while (found := self._version(number - 1 - len(sought))) is not None:
+            sought.append(found)
+            if len(sought) > _MOST_SOUGHT:
+                numbers = {version_number(status.path): status.path for status in self._io.list(self._folder)}
+                old = sorted((one, path) for one, path in numbers.items() if one and one < number)
+                return [MetadataVersion(one, path) for one, path in old[:_MOST_TRIMMED]]
+        return sought[::-1]
 
     def _require_own(self, location: str, is_own: Callable[[bytes], bool]) -> None:
         """Raises NotFoundError if another table's file is at this location."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from small_tables import (
 )
 from sqlext.catalog.warehouse import WarehouseCatalog
 from sqlext.commit.actions.append import AppendFiles
+from sqlext.commit.actions.property_change import ChangeProperties
 from sqlext.errors import (
     CommitConflict,
     CommitStateUnknown,
@@ -28,7 +30,7 @@ from sqlext.errors import (
     ValidationConflict,
 )
 from sqlext.spec.metadata.snapshot import MetadataLogEntry
-from sqlext.storage.file_io import LocalFileIO
+from sqlext.storage.file_io import FileStatus, LocalFileIO
 
 
 def test_files_have_the_names_of_the_hadoop_catalog(writer: Writer, tmp_path: Path, metadata_folder: Path) -> None:
@@ -343,3 +345,28 @@ def test_versions_are_trimmed_from_the_oldest_on(tmp_path: Path, metadata_folder
     denied[0] = False
     writer.append(4, base=table)
     assert {path.name for path in metadata_folder.glob("v*.json")} == {f"v{n}.metadata.json" for n in (5, 6)}
+
+
+@pytest.mark.parametrize("kept", [30, 1])
+def test_a_commit_lists_the_folder_only_if_many_versions_are_old(
+    tmp_path: Path, metadata_folder: Path, kept: int
+) -> None:
+    """A history that shrinks leaves a version or two with each commit, in a folder that may have thousands of files."""
+    lists = 0
+
+    class ListingIO(LocalFileIO):
+        def list(self, prefix: str) -> Iterator[FileStatus]:
+            nonlocal lists
+            lists += 1
+            return super().list(prefix)
+
+    most, enabled = "write.metadata.previous-versions-max", "write.metadata.delete-after-commit.enabled"
+    writer = Writer(warehouse_catalog(tmp_path, ListingIO()))
+    table = writer.create(properties={most: "32", enabled: "true"})
+    for number in range(32):
+        table = writer.append(number, base=table).table
+    before = lists
+    writer.commit(ChangeProperties({most: str(kept)}), base=table)
+    versions = sorted(int(path.name[1:].partition(".")[0]) for path in metadata_folder.glob("v*.json"))
+    assert versions == list(range(34 - kept, 35))
+    assert (lists > before) == (kept == 1)
