@@ -106,8 +106,9 @@ class CareTasks:
         try:
             ended = replace(task, state="done", told=work())
         except Exception as failure:
-            _LOG.warning("%s of %s failed: %s", task.kind, task.table, failure)
-            ended = replace(task, state="failed", told=str(failure))
+            if not _is_end_of_process(failure):
+                _LOG.warning("%s of %s failed: %s", task.kind, task.table, failure)
+                ended = replace(task, state="failed", told=str(failure))
         finally:
             with self._changed:
                 self._ended.append(replace(ended, ended_ms=self._clock()))
@@ -131,3 +132,8 @@ class CareTasks:
             key, task, work = self._waiting.popleft()
             self._running = replace(task, state="running", begun_ms=self._clock())
             return key, self._running, work
+
+
+def _is_end_of_process(failure: Exception) -> bool:
+    """Whether Python starts no more threads, as the process ends: by the text, since there is no class for it."""
+    return isinstance(failure, RuntimeError) and "interpreter shutdown" in str(failure)

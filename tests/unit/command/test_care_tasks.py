@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import threading
 
 from small_tables import Clock
@@ -73,3 +75,25 @@ def test_what_waits_or_runs_is_not_asked_for_again() -> None:
 def test_commits_are_counted_by_table() -> None:
     tasks = CareTasks(Clock())
     assert [tasks.counted_commit(uuid) for uuid in "aaba"] == [0, 1, 0, 2]
+
+
+def test_the_end_of_the_process_is_no_failure() -> None:
+    """The work goes on while Python joins its threads, and then may begin no other."""
+    program = """
+import time
+from concurrent.futures import ThreadPoolExecutor
+from sqlext.command.care_tasks import CareTasks
+
+def work():
+    time.sleep(0.5)
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(str).result()
+
+CareTasks(lambda: 0).ask("1", "lake.db.a", "expire", work)
+with ThreadPoolExecutor(1) as pool:
+    pool.submit(time.sleep, 0)
+held = ThreadPoolExecutor(1)
+held.submit(time.sleep, 1.5)
+"""
+    ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=60)
+    assert (ended.returncode, ended.stderr) == (0, "")
