@@ -8,6 +8,7 @@ import pytest
 from pyspark.sql import SparkSession
 
 from bad_input.refusals import MANY_ROWS, nothing_left, refused, table_folder
+from turns import EVERY
 
 WIDE_ROWS = f"FROM (SELECT id, 'a' AS a, 'b' AS b, 'c' AS c FROM range({MANY_ROWS}))"
 
@@ -30,6 +31,7 @@ def wide(spark: SparkSession, table_name: str) -> str:
     return table_name
 
 
+@pytest.mark.turns(EVERY)
 @pytest.mark.parametrize(
     ("statement", "condition", "named"),
     [
@@ -71,6 +73,7 @@ def test_small_statements(
     assert spark.sql(f"SELECT count(*), sum(n) FROM {orders}").first()[:] == (3, 60)
 
 
+@pytest.mark.turns(EVERY)
 @pytest.mark.parametrize("name", ["../../x", "..", ".hidden", "a/b", "a\\b", "%2e%2e", "x" * 300])
 @pytest.mark.parametrize(
     "statement",

@@ -37,6 +37,7 @@ FAULTS_OF_SERVERS = {
 }
 
 
+@pytest.mark.turns(15)
 @pytest.mark.parametrize("bug", BUGS)
 def test_a_planted_bug_is_caught(bug: str) -> None:
     first = FIRST_SEEDS.get(bug, 0)

@@ -64,6 +64,7 @@ def respecified(spark: SparkSession) -> str:
     return name
 
 
+@pytest.mark.turns(8)
 @pytest.mark.parametrize(
     ("table", "name"),
     [

@@ -7,9 +7,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 HERE = Path(__file__).parent
 
 
+@pytest.mark.turns(2, pool="own sessions")
 def test_a_first_cell_that_runs_again_and_sessions_begun_anew(tmp_path: Path) -> None:
     """Ten sessions, each with folders of its own, leave no thread behind."""
     command = [sys.executable, str(HERE / "restarting_process.py"), str(tmp_path)]
