@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, BinaryIO
 
 import numpy
@@ -27,6 +27,8 @@ POS_ID = 2147483545
 _KIND = "position delete file"
 _COLUMNS = ["file_path", "pos"]
 _DEFAULT_CAPACITY = 128 * 1024 * 1024
+# So that memory is used again for the next batch, which costs less than memory that is touched first.
+_BATCH_ROWS = 131_072
 
 
 class PositionDeleteCache:
@@ -57,70 +59,69 @@ class PositionDeleteCache:
 
 def read_position_deletes(io: FileIO, location: str, file_format: str) -> dict[str, BitMap64]:
     """Deleted positions by data file path. Raises NotFoundError or CorruptionError naming `location`."""
+    bitmaps: dict[str, BitMap64] = {}
     try:
         with io.open_input(location) as source:
-            table = _READERS[file_format](source)
-        table.validate(full=True)
+            for rows in _READERS[file_format](source):
+                rows.validate(full=True)
+                reason = _fault(rows)
+                if reason:
+                    raise CorruptionError("CORRUPT_FILE", path=location, kind=_KIND, reason=reason)
+                _add(bitmaps, rows)
     except FileNotFoundError as error:
         raise NotFoundError("FILE_NOT_FOUND", path=location, kind=_KIND) from error
     except (pa.ArrowException, OSError, LookupError, ValueError, EOFError) as error:
         raise CorruptionError("CORRUPT_FILE", path=location, kind=_KIND, reason=error) from error
-    reason = _fault(table)
-    if reason:
-        raise CorruptionError("CORRUPT_FILE", path=location, kind=_KIND, reason=reason)
-    return _bitmaps(table)
+    return bitmaps
 
 
-def _parquet(source: BinaryIO) -> pa.Table:
-    return pq.ParquetFile(source, read_dictionary=_COLUMNS[:1]).read(columns=_COLUMNS)
+def _parquet(source: BinaryIO) -> Iterator[pa.RecordBatch]:
+    file = pq.ParquetFile(source, read_dictionary=_COLUMNS[:1])
+    yield from file.iter_batches(_BATCH_ROWS, columns=_COLUMNS)
 
 
-def _orc(source: BinaryIO) -> pa.Table:
-    return orc.ORCFile(source).read(columns=_COLUMNS)
+def _orc(source: BinaryIO) -> Iterator[pa.RecordBatch]:
+    file = orc.ORCFile(source)
+    yield from (file.read_stripe(number, columns=_COLUMNS) for number in range(file.nstripes))
 
 
-def _avro(source: BinaryIO) -> pa.Table:
+def _avro(source: BinaryIO) -> Iterator[pa.RecordBatch]:
     _, records = read_records(source.read())
     # `read_records` names fields with ids from 1000 by their ids.
     paths, positions = ([record[f"p{field_id}"] for record in records] for field_id in (FILE_PATH_ID, POS_ID))
-    return pa.table({"file_path": paths, "pos": pa.array(positions, pa.int64())})
+    yield pa.record_batch({"file_path": pa.array(paths, pa.string()), "pos": pa.array(positions, pa.int64())})
 
 
-_READERS: Mapping[str, Callable[[BinaryIO], pa.Table]] = {PARQUET: _parquet, ORC: _orc, AVRO: _avro}
+_READERS: Mapping[str, Callable[[BinaryIO], Iterator[pa.RecordBatch]]] = {PARQUET: _parquet, ORC: _orc, AVRO: _avro}
 
 
-def _fault(table: pa.Table) -> str | None:
-    if table.column_names != _COLUMNS:
-        return f"it has the columns {table.column_names} where {_COLUMNS} are needed"
-    if table.column("file_path").null_count or table.column("pos").null_count:
+def _fault(rows: pa.RecordBatch) -> str | None:
+    if rows.schema.names != _COLUMNS:
+        return f"it has the columns {rows.schema.names} where {_COLUMNS} are needed"
+    if rows.column("file_path").null_count or rows.column("pos").null_count:
         return "a file path or a position is null"
-    if not pa.types.is_int64(table.column("pos").type):
-        return f"positions are of type {table.column('pos').type} where int64 is needed"
-    if table.num_rows and pc.min(table.column("pos")).as_py() < 0:
+    if not pa.types.is_int64(rows.column("pos").type):
+        return f"positions are of type {rows.column('pos').type} where int64 is needed"
+    if rows.num_rows and pc.min(rows.column("pos")).as_py() < 0:
         return "a position is negative"
     return None
 
 
-def _bitmaps(table: pa.Table) -> dict[str, BitMap64]:
-    """One bitmap per path. Rows are sorted by path only if they are not, contrary to the spec."""
-    paths = table.column("file_path").unify_dictionaries().combine_chunks()
+def _add(bitmaps: dict[str, BitMap64], rows: pa.RecordBatch) -> None:
+    """Adds the positions of a batch. Rows are sorted by path only if they are not, contrary to the spec."""
+    paths = rows.column("file_path")
     if not pa.types.is_dictionary(paths.type):
         paths = paths.dictionary_encode()
-    if isinstance(paths, pa.ChunkedArray):
-        paths = paths.chunk(0) if paths.num_chunks else pa.array([], paths.type)
-    codes = paths.indices.to_numpy(zero_copy_only=False)
-    positions = table.column("pos").to_numpy().astype(numpy.uint64)
-    names: list[str] = paths.dictionary.to_pylist()
+    codes, positions = paths.indices.to_numpy(zero_copy_only=False), rows.column("pos").to_numpy()
     edges = numpy.flatnonzero(numpy.diff(codes)) + 1
-    if len(edges) >= 2 * len(names):
+    if len(edges) >= 2 * len(paths.dictionary):
         order = numpy.argsort(codes, kind="stable")
         codes, positions = codes[order], positions[order]
         edges = numpy.flatnonzero(numpy.diff(codes)) + 1
-    bitmaps: dict[str, BitMap64] = {}
     if len(codes):
         for code, run in zip(codes[numpy.r_[0, edges]], numpy.split(positions, edges), strict=True):
-            bitmaps.setdefault(names[code], BitMap64()).update(_bitmap(run))
-    return bitmaps
+            path = paths.dictionary[int(code)].as_py()
+            bitmaps.setdefault(path, BitMap64()).update(_bitmap(run))
 
 
 def _bitmap(positions: Any) -> BitMap64:
