@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
 from pyspark.sql import SparkSession
 
+from golden.runner import DEFAULT_SPARK
 from judges.iceberg import IcebergJudge
+from recorded_errors import Told, conditions_of, raised_errors, settle
 from sessions import open_session
+from sqlext.spark.shim.shim_jar import installed_spark
 from turns import take_turns, turn
 
 _numbers = itertools.count(1)
@@ -54,3 +57,31 @@ def iceberg(warehouse: Path) -> Iterator[IcebergJudge]:
 def table_name() -> str:
     """A table that no other test uses: `lake.db.t<N>`."""
     return f"lake.db.t{next(_numbers)}"
+
+
+_SHOWN = pytest.StashKey[list[Told]]()
+
+
+@pytest.fixture
+def shown_error(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
+    """Gives docs/errors.md the message of a condition that another process has ended with."""
+
+    def show(condition: str, message: str) -> None:
+        request.node.stash.setdefault(_SHOWN, []).append(Told(condition, message))
+
+    return show
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Holds the messages of docs/errors.md that are this test's equal to those that it makes."""
+    conditions = conditions_of(item.nodeid)
+    if not conditions:
+        return (yield)
+    with raised_errors() as raised:
+        result = yield
+    folders = [one for one in getattr(item, "funcargs", {}).values() if isinstance(one, Path)]
+    if installed_spark().minor == DEFAULT_SPARK:  # others speak of themselves, and quote otherwise
+        for condition in conditions:
+            settle(condition, [*raised, *item.stash.get(_SHOWN, [])], folders)
+    return result

@@ -1,13 +1,21 @@
-"""Programs that end with an error, for conditions that no recorded statement ends with. None of them starts a JVM."""
+"""Programs that end with an error, for conditions that no recorded statement ends with.
+
+Those of `PROGRAMS` start no JVM, and run when docs/errors.md is made or compared. Those of `IN_SPARK` run in the
+session of the tests, by tests/session/sessions/test_error_examples.py.
+"""
 
 from __future__ import annotations
 
 import os
-import re
+import sys
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from textwrap import dedent
 
+from recorded_errors import steady
 from sqlext.errors import SqlextError
 
 BEFORE = """
@@ -27,6 +35,9 @@ PROGRAMS: dict[str, str] = {
         Path("tables.db").write_text("This is no database, but a text that somebody has put in its place.")
         sqlext.local.open("sqlite:./tables.db", {"warehouse": "./files"}, name="base")
     """,
+    "CATALOG_UNREACHABLE": """
+        sqlext.local.open({"type": "rest", "uri": "http://localhost:1"}, name="base")
+    """,
     "CATALOG_OPTION_INVALID": 'sqlext.local.open("./warehouse", {"group-commit": "always"})',
     "CATALOG_OPTION_REFUSED": 'sqlext.local.open("./warehouse", {"warehose": "./elsewhere"})',
     "CATALOG_OPTION_REQUIRED": 'sqlext.local.open({"type": "jdbc", "warehouse": "./warehouse"}, name="base")',
@@ -36,6 +47,20 @@ PROGRAMS: dict[str, str] = {
         t.append([{"id": 2}])
         first, last = (one["snapshot_id"] for one in t.metadata("history").to_pylist())
         t.changes(last, first)
+    """,
+    "COMMIT_CONFLICT": """
+        from sqlext.testing import Faults
+
+        t = lake.create_table("CREATE TABLE db.t (id INT) TBLPROPERTIES ('commit.retry.total-timeout-ms'='0')")
+        with Faults(lake).lose_next_commit(times=9, required=False):
+            t.append([{"id": 1}])
+    """,
+    "COMMIT_STATE_UNKNOWN": """
+        from sqlext.testing import Faults
+
+        t = lake.create_table("CREATE TABLE db.t (id INT)")
+        with Faults(lake).lose_answer():
+            t.append([{"id": 1}])
     """,
     "CORRUPT_FILE": """
         from pathlib import Path
@@ -87,6 +112,12 @@ PROGRAMS: dict[str, str] = {
         base.create_namespace("db")
         base.create_table(f"CREATE TABLE db.t (id INT) LOCATION '{os.getcwd()}/elsewhere'")
     """,
+    "PACKAGE_REQUIRED": """
+        import sys
+
+        sys.modules["httpx"] = None  # as if it were not installed
+        sqlext.local.open({"type": "rest", "uri": "http://localhost:8181"}, name="base")
+    """,
     "PATH_OUTSIDE_WAREHOUSE": """
         import os
 
@@ -102,14 +133,113 @@ PROGRAMS: dict[str, str] = {
         lake.create_table("CREATE TABLE db.t (k INT, op STRING, PRIMARY KEY (k)) TBLPROPERTIES ('rowkind.field'='op')")
         lake.table("db.t").upsert([{"k": 1, "op": "+I", "_row_kind": "-D"}])
     """,
+    "STORAGE_FAILURE": """
+        from sqlext.testing import Faults
+
+        t = lake.create_table("CREATE TABLE db.t (id INT)")
+        with Faults(lake).fail_storage("write", "manifest"):
+            t.append([{"id": 1}])
+    """,
     "TOO_DEEPLY_NESTED": """lake.create_table(f"CREATE TABLE db.t (v {'ARRAY<' * 61}INT{'>' * 61})")""",
     "UNSUPPORTED_LOCATION": 'sqlext.local.open("gs://bucket/warehouse")',
+    "WRITE_CONFLICT": """
+        from sqlext.testing import Faults
+
+        t = lake.create_table(
+            "CREATE TABLE db.t (id INT, v INT, PRIMARY KEY (id)) TBLPROPERTIES ('write.conflict.max-reruns'='0')"
+        )
+        with Faults(lake).lose_next_commit(by=lambda same: same.upsert([{"id": 1, "v": 2}])):
+            t.upsert([{"id": 1, "v": 3}])
+    """,
+}
+IN_SPARK: dict[str, str] = {
+    "CATALOG_CLASS_WRONG": """
+        spark.conf.set("spark.sql.catalog.cellar", "io.sqlext.SessionCatalog")
+        spark.sql("SHOW NAMESPACES IN cellar")
+    """,
+    "CATALOG_NOT_FOUND": """
+        with sqlext.transaction(spark, "lakes"):
+            spark.sql("CREATE TABLE t (id INT)")
+    """,
+    "COLUMNS_CHANGED_SINCE": """
+        spark.sql("CREATE TABLE orders (id INT, buyer STRING)")
+        orders = spark.table("orders")
+        spark.sql("ALTER TABLE orders RENAME COLUMN buyer TO purchaser")
+        orders.show()
+    """,
+    "DROPPED_TABLE_NOT_FOUND": """
+        spark.conf.set("spark.sql.catalog.vault", "io.sqlext.Catalog")
+        spark.conf.set("spark.sql.catalog.vault.warehouse", "./vault")
+        spark.conf.set("spark.sql.catalog.vault.undrop-retention", "7d")
+        spark.sql("CREATE NAMESPACE vault.db")
+        spark.sql("UNDROP TABLE vault.db.orders")
+    """,
+    "INVALID_STREAM_OPTION": """
+        spark.sql("CREATE TABLE events (id INT)")
+        spark.readStream.option("stream-from", "now").table("events")
+    """,
+    "JAR_REQUIRED": """
+        spark.conf.set("spark.sql.catalog.store", "io.sqlext.Catalog")
+        spark.conf.set("spark.sql.catalog.store.warehouse", "s3://bucket/warehouse")
+        spark.sql("SHOW NAMESPACES IN store")
+    """,
+    "PATH_REQUIRED": 'spark.read.format("sqlext").load()',
+    "REWRITE_COMMITS_FAILED": """
+        from sqlext.testing import Faults
+
+        spark.sql("CREATE TABLE events (id INT)")
+        for number in range(2):
+            spark.sql(f"INSERT INTO events VALUES ({number})")
+        with Faults().fail_storage("write", "manifest", times=None):
+            spark.sql('''
+                CALL system.rewrite_data_files(table => 'events', options => map(
+                    'rewrite-all', 'true', 'partial-progress.enabled', 'true',
+                    'partial-progress.max-failed-commits', '0'))
+            ''')
+    """,
+    "STREAM_COLUMNS_CHANGED": """
+        spark.sql("CREATE TABLE events (id INT)")
+        stream = spark.readStream.table("events").writeStream.format("noop").start()
+        stream.processAllAvailable()
+        spark.sql("ALTER TABLE events ADD COLUMN v INT")
+        spark.sql("INSERT INTO events VALUES (1, 1)")
+        stream.processAllAvailable()
+    """,
+    "STREAM_CONTINUOUS": """
+        spark.sql("CREATE TABLE events (id INT)")
+        events = spark.readStream.table("events").writeStream.format("noop")
+        events.trigger(continuous="1 second").start()
+    """,
+    "STREAM_OF_PLACE": """
+        spark.sql("CREATE TABLE events (id INT)")
+        spark.readStream.table("lake.shop.events.ro")
+    """,
+    "STREAM_SNAPSHOT_CHANGES_ROWS": """
+        spark.sql("CREATE TABLE events (id INT)")
+        stream = spark.readStream.table("events").writeStream.format("noop").start()
+        spark.sql("INSERT INTO events VALUES (1), (2)")
+        stream.processAllAvailable()
+        spark.sql("DELETE FROM events WHERE id = 1")
+        stream.processAllAvailable()
+    """,
+    "TRANSACTION_CONFLICT": """
+        spark.sql("CREATE TABLE orders (id INT, quantity INT)")
+        spark.sql("INSERT INTO orders VALUES (1, 5)")
+        other = spark.newSession()
+        with sqlext.transaction(spark, "lake"):
+            spark.sql("UPDATE orders SET quantity = 6")
+            other.sql("UPDATE lake.shop.orders SET quantity = 7")
+    """,
+    "UNKNOWN_STREAM_OPTION": """
+        spark.sql("CREATE TABLE events (id INT)")
+        spark.readStream.option("start-snapshot", "1").table("events")
+    """,
 }
 
 
 def program(name: str) -> str:
     """The text of a program."""
-    return dedent(PROGRAMS[name]).strip()
+    return dedent(PROGRAMS[name] if name in PROGRAMS else IN_SPARK[name]).strip()
 
 
 @cache
@@ -119,14 +249,22 @@ def message(name: str) -> str:
     with tempfile.TemporaryDirectory() as folder:
         os.chdir(folder)
         try:
-            exec(compile(BEFORE + program(name), name, "exec"), {})
+            with _packages_back():
+                exec(compile(BEFORE + program(name), name, "exec"), {})
         except SqlextError as error:
-            return _steady(str(error), os.path.realpath(folder))
+            return steady(str(error), [Path(folder).resolve()])
         finally:
             os.chdir(here)
     raise AssertionError(f"the example of {name} ends without an error")
 
 
-def _steady(text: str, folder: str) -> str:
-    text = text.replace(folder, "/home/ada")
-    return re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\d{15,}", "<id>", text)
+@contextmanager
+def _packages_back() -> Iterator[None]:
+    """After the block, packages that it has hidden by None in `sys.modules` are there again."""
+    before = dict(sys.modules)
+    try:
+        yield
+    finally:
+        for hidden in [name for name, module in sys.modules.items() if module is None]:
+            del sys.modules[hidden]
+            sys.modules.update({hidden: before[hidden]} if hidden in before else {})

@@ -1,6 +1,8 @@
 """docs/errors.md: error conditions as `sqlext.error_conditions`, what raises them, and recorded results have them.
 
-`PYTHONPATH=.:tests python3 tests/error_page.py` writes them anew.
+`PYTHONPATH=.:tests python3 tests/error_page.py` writes them anew. Each has an example: a statement of a golden test, a
+program, or else the message of a test that makes the fault. With `--record [condition …]` the tests of the last two run
+first, all or those of these conditions, and their messages are recorded.
 """
 
 from __future__ import annotations
@@ -8,13 +10,18 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import recorded_errors
 import sqlext
-from error_examples import PROGRAMS, message, program
+from error_examples import IN_SPARK, PROGRAMS, message, program
+from recorded_errors import recorded_message
 from sqlext import errors
 from sqlext.error_conditions import CONDITIONS
 from sqlext.error_conditions.condition import Condition
@@ -57,7 +64,7 @@ class Raised:
 
 def reference() -> str:
     """A section for each module of conditions, and in it one for each condition, by name."""
-    raised, examples, tests = _raised(), _examples(), _tests()
+    raised, examples = _raised(), _examples()
     sections = []
     for module, title in _GROUPS.items():
         table: Mapping[str, Condition] = getattr(
@@ -65,13 +72,12 @@ def reference() -> str:
         )
         sections.append(f"## {title}\n")
         sections += [
-            _section(name, table[name], raised.get(name, Raised()), examples.get(name), tests.get(name))
-            for name in sorted(table)
+            _section(name, table[name], raised.get(name, Raised()), examples.get(name)) for name in sorted(table)
         ]
     return "\n".join(sections)
 
 
-def _section(name: str, condition: Condition, raised: Raised, example: Example | None, test: str | None) -> str:
+def _section(name: str, condition: Condition, raised: Raised, example: Example | None) -> str:
     said, *rest = _SENTENCES.split(condition.template)
     classes = "".join(f", `{one}`" for one in raised.classes)
     lines = [f"### {name}\n", f"SQLSTATE `{condition.sqlstate}`{classes}. {_plain(said)}\n"]
@@ -82,15 +88,27 @@ def _section(name: str, condition: Condition, raised: Raised, example: Example |
         more = "\n- …" if len(texts) > _MOST_REASONS else ""
         listed = "".join(f"\n- {text}" for text in texts[:_MOST_REASONS])
         lines.append(f"*{_word(parameter)}* is, among others:\n{listed}{more}\n")
-    if example is not None:
-        lines.append(f"```text\n{example.statement}\n\n{example.message}\n```\n")
-    elif name in PROGRAMS:
-        lines.append(f"```python\n{program(name)}\n```\n\n```text\n{message(name)}\n```\n")
-    elif test is not None:
-        lines.append(f"No recorded statement ends with it; [{test}](../{test}) has it.\n")
-    else:
-        lines.append("No recorded statement ends with it, and no test names it.\n")
+    lines.append(_shown(name, example))
     return "\n".join(lines)
+
+
+def _shown(name: str, example: Example | None) -> str:
+    """An example as Markdown. Raises KeyError for a condition that has none."""
+    if example is not None:
+        return f"```text\n{example.statement}\n\n{example.message}\n```\n"
+    if name in PROGRAMS:
+        return f"```python\n{program(name)}\n```\n\n```text\n{message(name)}\n```\n"
+    told = f"```text\n{recorded_message(name)}\n```\n"
+    if name in IN_SPARK:
+        return f"```python\n{program(name)}\n```\n\n{told}"
+    test = recorded_errors.TESTS[name].partition("::")[0]
+    return f"As [a test](../tests/{test}) has it:\n\n{told}"
+
+
+def conditions_without_example() -> list[str]:
+    """Those that nothing ends with whose message could be shown."""
+    known = {*_examples(), *PROGRAMS, *IN_SPARK, *recorded_errors.TESTS}
+    return sorted(CONDITIONS.keys() - known)
 
 
 def _plain(template: str) -> str:
@@ -179,30 +197,22 @@ def _rank(name: str, example: Example) -> tuple[bool, int]:
     return not _is_of(CONDITIONS[name], example.message), len(example.statement) + len(example.message)
 
 
-def _tests() -> dict[str, str]:
-    """The first file of tests, by its path, that names a condition."""
-    found: dict[str, str] = {}
-    for path in _test_files():
-        names = set(re.findall(r"\b[A-Z][A-Z0-9_]+(?:\.WITH_SUGGESTION)?\b", path.read_text()))
-        for name in names & CONDITIONS.keys():
-            found.setdefault(name, path.relative_to(TESTS.parent).as_posix())
-    return found
-
-
-def _test_files() -> Sequence[Path]:
-    """Files of tests, then what tests consist of."""
-    own = {"error_examples.py", "error_page.py", "long_conditions.py"}
-    files = [*TESTS.rglob("*.py"), *(TESTS / "matrix").rglob("*.sql")]
-    return sorted(
-        (path for path in files if path.name not in own),
-        key=lambda path: (not path.name.startswith("test_"), path.as_posix()),
-    )
-
-
 def written(text: str) -> str:
     """The page with its conditions made anew."""
     return f"{text[: text.index(_BEGIN) + len(_BEGIN)]}\n{reference()}"
 
 
+def record(conditions: Sequence[str]) -> int:
+    """Runs the tests whose messages are recorded, of these conditions or of all; the exit code is that of pytest."""
+    tests = {**{one: f"{recorded_errors.PROGRAMS_IN_SPARK}[{one}]" for one in IN_SPARK}, **recorded_errors.TESTS}
+    chosen = [f"tests/{test}" for condition, test in tests.items() if not conditions or condition in conditions]
+    environment = {**os.environ, recorded_errors.RECORDING: "1"}
+    return subprocess.call([sys.executable, "-m", "pytest", "-q", "-m", "", *chosen], env=environment, cwd=TESTS.parent)
+
+
 if __name__ == "__main__":
+    if sys.argv[1:2] == ["--record"] and record(sys.argv[2:]) != 0:
+        sys.exit("not all tests ended as they should; the page is as it was")
+    if missing := conditions_without_example():
+        sys.exit(f"no example of {', '.join(missing)}")
     DOCS.write_text(written(DOCS.read_text()))

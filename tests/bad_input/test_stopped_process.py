@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 
 from pyroaring import BitMap64
@@ -47,7 +48,7 @@ def _said(process: subprocess.Popen[str]) -> str:
     return process.stdout.readline().strip()
 
 
-def test_ctrl_c_in_a_long_write(spark: SparkSession, tmp_path: Path) -> None:
+def test_ctrl_c_in_a_long_write(spark: SparkSession, tmp_path: Path, shown_error: Callable[[str, str], None]) -> None:
     warehouse = tmp_path / "warehouse"
     process = _start(warehouse, "long")
     assert (_said(process), _said(process)) == ("ready", "writing")
@@ -56,7 +57,9 @@ def test_ctrl_c_in_a_long_write(spark: SparkSession, tmp_path: Path) -> None:
         assert process.poll() is None
         time.sleep(0.05)
     os.killpg(process.pid, signal.SIGINT)  # as a terminal does
-    assert (_said(process), _said(process)) == ("OPERATION_CANCELED", "0")
+    refused, rows = _said(process), _said(process)
+    assert (refused.partition(" ")[0], rows) == ("[OPERATION_CANCELED]", "0")
+    shown_error("OPERATION_CANCELED", refused)
     assert process.wait(60) == 0
 
     assert files_below(warehouse) == before

@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from signal import SIGKILL, SIGPWR, Signals
 from typing import Any
@@ -215,13 +215,14 @@ def test_a_server_of_connect_on_a_cluster(tmp_path: Path, worker: Path) -> None:
 
 
 @pytest.mark.long
-def test_a_missing_dependency_is_named(tmp_path: Path) -> None:
+def test_a_missing_dependency_is_named(tmp_path: Path, shown_error: Callable[[str, str], None]) -> None:
     lacking = worker_python(tmp_path / "worker", "pyroaring", "fastavro")
     refused = found(driver(tmp_path, lacking, LOCAL_CLUSTER, "changes", folders(tmp_path)), tmp_path)["refused"]
     assert refused.startswith("[WORKER_LACKS_PACKAGES]")
     assert "fastavro>=1.9 (not installed), pyroaring>=1.0 (not installed)" in refused
     assert str(lacking) in refused
     assert "\n" not in refused.strip()
+    shown_error("WORKER_LACKS_PACKAGES", refused)
 
 
 @pytest.mark.long

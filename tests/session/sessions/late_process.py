@@ -24,7 +24,7 @@ def refused(run: object) -> str:
     try:
         run()  # type: ignore[operator]
     except (PySparkException, Py4JJavaError, sqlext.SqlextError) as failure:
-        return str(failure).partition("]")[0].removeprefix("[")
+        return str(failure).splitlines()[0]
     return "nothing"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from pyspark.sql import SparkSession
 import sqlext
 from judges.canonical import canonical_rows
 from judges.iceberg import IcebergJudge
+from sqlext.spark.shim.java_objects import jvm
 
 # its own process, since a JVM keeps the jars and the catalogs that it was started with
 PLAIN_SETTINGS = """
@@ -43,7 +45,7 @@ spark.stop()
 try:
     sqlext.attach(spark)
 except sqlext.SqlextError as refused:
-    print(refused.condition)
+    print(refused)
 """
 
 
@@ -112,6 +114,25 @@ def test_a_clone_of_a_session_with_a_transaction_reads_in_it_and_changes_nothing
     assert clone.table(table_name).first().id == spark.table(table_name).first().id == 2
 
 
+def test_changes_of_columns_that_a_program_of_the_jvm_asks_for_are_refused(
+    spark: SparkSession, table_name: str
+) -> None:
+    """SQL has statements of sqlext for them, with the rules of the table's format."""
+    spark.sql(f"CREATE TABLE {table_name} (id INT, v STRING)")
+    java, gateway = jvm(spark), spark.sparkContext._gateway
+    assert gateway is not None
+    connector = java.org.apache.spark.sql.connector.catalog
+    namespace, names = gateway.new_array(java.java.lang.String, 1), gateway.new_array(java.java.lang.String, 1)
+    namespace[0], names[0] = "db", "v"
+    changes = gateway.new_array(connector.TableChange, 1)
+    changes[0] = connector.TableChange.deleteColumn(names, False)
+    table = connector.Identifier.of(namespace, table_name.rpartition(".")[2])
+    catalog = spark._jsparkSession.sessionState().catalogManager().catalog("lake")
+    with pytest.raises(Exception, match=r"ALTER_TABLE_NOT_SUPPORTED.*DeleteColumn"):
+        catalog.alterTable(table, changes)
+    assert spark.table(table_name).columns == ["id", "v"]
+
+
 def test_a_catalog_without_warehouse_says_so(spark: SparkSession) -> None:
     spark.conf.set("spark.sql.catalog.nowhere", "io.sqlext.Catalog")
     with pytest.raises(PySparkException, match="CATALOG_OPTION_REQUIRED"):
@@ -168,13 +189,15 @@ def test_settings_that_are_secret_are_hidden_by_spark() -> None:
 
 
 @pytest.mark.turns(2, pool="own sessions")
-def test_plain_settings(tmp_path: Path) -> None:
+def test_plain_settings(tmp_path: Path, shown_error: Callable[[str, str], None]) -> None:
     folders = [str(tmp_path / "first"), str(tmp_path / "second")]
     ended = subprocess.run(
         [sys.executable, "-c", PLAIN_SETTINGS, *folders], capture_output=True, text=True, timeout=300, check=False
     )
     assert ended.returncode == 0, ended.stderr[-3000:]
-    assert ended.stdout.splitlines()[-2:] == ["[11, 12]", "SESSION_STOPPED"]
+    rows, refused = ended.stdout.splitlines()[-2:]
+    assert (rows, refused.partition(" ")[0]) == ("[11, 12]", "[SESSION_STOPPED]")
+    shown_error("SESSION_STOPPED", refused)
     assert all(Path(folder, "db", "t", "metadata", "v1.metadata.json").exists() for folder in folders)
 
 

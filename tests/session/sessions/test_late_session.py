@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,8 +13,15 @@ from session.sessions.own_process import found_by
 @pytest.mark.turns(2, pool="own sessions")
 @pytest.mark.turns(1)
 @pytest.mark.parametrize("how", ["", "ADD JAR", "of a context", "of a JVM session"])
-def test_a_session_that_is_there_already_becomes_whole(tmp_path: Path, how: str) -> None:
-    assert found_by("late_process.py", str(tmp_path), how) == {
+def test_a_session_that_is_there_already_becomes_whole(
+    tmp_path: Path, how: str, shown_error: Callable[[str, str], None]
+) -> None:
+    found = found_by("late_process.py", str(tmp_path), how)
+    for refusal in ("with a stream", "other session", "written in it"):
+        message = found[refusal]
+        found[refusal] = message.partition("]")[0].removeprefix("[")
+        shown_error(found[refusal], message)
+    assert found == {
         "with a stream": "SESSION_HAS_STREAMS",
         "same session": True,
         "rows": [[1, "a"], [2, "c"]],

@@ -10,6 +10,7 @@ from sqlext.spec.schema import Schema
 from sqlext.spec.sort_order import UNSORTED
 from sqlext.spec.transform import parse_transform
 from sqlext.spec.types import IntegerType, NestedField, TimestamptzNanoType
+from sqlext.sql.layout_terms import partition_term
 from sqlext.sql.parser import parse
 from sqlext.sql.show_create_table import create_table_text
 from sqlext.sql.statements.statement import TableName
@@ -94,6 +95,12 @@ def test_void_fields_are_left_out():
     spec = PartitionSpec(0, (PartitionField(1, 1000, "a", parse_transform("void")),))
     metadata = new_table_metadata(schema, spec, UNSORTED, "file:///w/t", {}, 2, "u", 0)
     assert "PARTITIONED" not in create_table_text(NAME, metadata)
+
+
+def test_a_transform_without_sql_spelling_is_refused():
+    schema = Schema((NestedField(1, "a", IntegerType()),))
+    with pytest.raises(UnsupportedError, match=r"UNSUPPORTED_TRANSFORM.*zorder"):
+        partition_term(schema, PartitionField(1, 1000, "a", parse_transform("zorder[4]")))
 
 
 def test_a_type_without_sql_spelling_is_refused():

@@ -6,10 +6,13 @@ import datetime
 import os
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from small_tables import data_file
+from sqlext.commit.actions.append import AppendFiles
 from sqlext.commit.actions.reference_change import CreateReference
 from sqlext.storage.location import to_local_path
 from unit.command.lake import Lake
@@ -28,6 +31,13 @@ def test_tables_are_listed_with_their_namespaces(run: CommandLine) -> None:
     assert (empty["snapshots"], empty["rows"]) == (0, None)
     assert (orders["snapshots"], orders["rows"], orders["format_version"]) == (3, 4, 3)
     assert "SCHEMA_NOT_FOUND" in run("tables", "nowhere", code=1).error
+
+
+def test_rows_that_spark_alone_reads_are_refused(run: CommandLine, lake: Lake) -> None:
+    table = lake.create("CREATE TABLE foreign_rows (id BIGINT)")
+    file = replace(data_file(table.metadata, [1]), file_format="ORC")
+    lake.commit(AppendFiles([file]), "foreign_rows")
+    assert "ROWS_NEED_SPARK" in run("cat", "db.foreign_rows", code=1).error
 
 
 def test_a_damaged_table_does_not_keep_others_from_being_listed(run: CommandLine, lake: Lake) -> None:

@@ -24,6 +24,7 @@ from sqlext.commit.actions.append import AppendFiles
 from sqlext.commit.actions.row_delta import RowDelta
 from sqlext.commit.actions.table_creation import CreateTable
 from sqlext.commit.loop.transaction import commit
+from sqlext.errors import UnsupportedError
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.sort_order import UNSORTED
@@ -51,3 +52,12 @@ def test_a_new_list_is_cached_as_it_would_be_decoded(tmp_path: Path, version: in
         assert snapshot is not None
         assert cache.manifests(catalog.io, snapshot) == ManifestCache().manifests(catalog.io, snapshot)
         assert cache._lists.holds(snapshot.manifest_list)
+
+
+def test_a_table_of_format_1_takes_no_delete_files(tmp_path: Path) -> None:
+    catalog, clock = with_namespace(warehouse_catalog(tmp_path), ORDERS.namespace), Clock()
+    creation = CreateTable(SCHEMA, BY_REGION, UNSORTED, {}, 1, catalog.default_table_location(ORDERS))
+    table = commit(catalog, ORDERS, creation, base=None, clock=clock, rng=random.Random(1)).table
+    delta = RowDelta((), (equality_deletes(table.metadata, [2]),))
+    with pytest.raises(UnsupportedError, match="FORMAT_VERSION_1_ROW_LEVEL"):
+        commit(catalog, ORDERS, delta, base=table, clock=clock, rng=random.Random(2))

@@ -79,3 +79,9 @@ def test_an_error_of_the_compiler_is_told_without_its_trace(tmp_path: Path) -> N
         compile_shim(tmp_path, installed_spark(), tmp_path / "shim.jar")
     assert refused.value.parameters["reason"].endswith("Wrong.scala:1: error: not found: value Nowhere")
     assert not (tmp_path / "shim.jar").exists()
+
+
+def test_without_java(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("JAVA_HOME", str(tmp_path / "none"))
+    with pytest.raises(UnsupportedError, match="JAVA_NOT_FOUND"):
+        compile_shim(tmp_path, installed_spark(), tmp_path / "shim.jar")
