@@ -179,9 +179,9 @@ IN_SPARK: dict[str, str] = {
         spark.readStream.option("stream-from", "now").table("events")
     """,
     "JAR_REQUIRED": """
-        spark.conf.set("spark.sql.catalog.store", "io.sqlext.Catalog")
-        spark.conf.set("spark.sql.catalog.store.warehouse", "s3://bucket/warehouse")
-        spark.sql("SHOW NAMESPACES IN store")
+        spark.conf.set("spark.sql.catalog.bucket", "io.sqlext.Catalog")
+        spark.conf.set("spark.sql.catalog.bucket.warehouse", "s3://bucket/warehouse")
+        spark.sql("SHOW NAMESPACES IN bucket")
     """,
     "PATH_REQUIRED": 'spark.read.format("sqlext").load()',
     "REWRITE_COMMITS_FAILED": """

@@ -102,8 +102,7 @@ STREAMS: Mapping[str, Condition] = {
     ),
     "STREAM_TABLE_REPLACED": Condition(
         "55000",
-        "The streaming query {query} may write to {name} no more: the table was dropped and made anew since the"
-        " query was started. Start it again, with a new checkpoint.",
+        "{stream} stops: {name} was dropped and made anew since it was started. Start it again, with a new checkpoint.",
     ),
     "STREAM_KEY_CHANGED": Condition(
         "55000",

@@ -70,7 +70,8 @@ class MicroBatch:
         name = written_table(self.table)
         target = with_options(load_target(environment, spark, name, self.options.write.branch), self.options.write)
         if target.table.metadata.table_uuid != self.table.table_uuid:
-            raise ValidationConflict("STREAM_TABLE_REPLACED", name=name, query=self.query_id)
+            stream = f"The streaming query {self.query_id}"
+            raise ValidationConflict("STREAM_TABLE_REPLACED", name=name, query=self.query_id, stream=stream)
         summary = (
             *target.destination.summary,
             (QUERY_ID, self.query_id),

@@ -176,7 +176,7 @@ class StreamingSource:
         now = replace(handle_of(parts[0], table), branch=handle.branch)
         stream = _Stream(now, table, source_options(arguments["options"]))
         if table.metadata.table_uuid != handle.table_uuid:
-            raise ValidationConflict("STREAM_TABLE_REPLACED", name=stream.name, query="")
+            raise stream.replaced()
         columns = [field["name"] for field in json.loads(arguments["columns"])["fields"]]
         own = [field["name"] for field in schema_to_spark(table.metadata.schema())["fields"]]
         if columns != [*own, *([ROW_KIND.name] if stream.options.row_kinds else [])]:
@@ -292,7 +292,13 @@ class _Stream:
     def require_table(self, position: Position) -> None:
         """Raises ValidationConflict STREAM_TABLE_REPLACED for a position in another table."""
         if position.table != self.metadata.table_uuid:
-            raise ValidationConflict("STREAM_TABLE_REPLACED", name=self.name, query="")
+            raise self.replaced()
+
+    def replaced(self) -> ValidationConflict:
+        """The error for a table that was dropped and made anew."""
+        return ValidationConflict(
+            "STREAM_TABLE_REPLACED", name=self.name, query="", stream=f"The stream of {self.name}"
+        )
 
     def beginning(self, until: Snapshot) -> Position:
         """The first position of a stream whose head is `until`, by its options. Raises NotFoundError
