@@ -40,18 +40,18 @@ def reference() -> str:
         _listed(LocalTable, [name for name in vars(LocalTable) if inspect.isfunction(vars(LocalTable)[name])]),
         *_functions("Tests of pipelines", "sqlext.testing", testing.assert_tables_equal, testing.table_difference),
         *_functions(None, "sqlext.testing", testing.make_table),
-        f"### `sqlext.testing.Faults`\n\n{inspect.getdoc(testing.Faults)}\n",
+        f"### `sqlext.testing.Faults`\n\n{_documented(testing.Faults)}\n",
         _listed(testing.Faults, ["lose_next_commit", "lose_answer", "fail_storage", "kill_worker", "reach"]),
-        f"### `sqlext.testing.TemporaryCatalog`\n\n{inspect.getdoc(testing.TemporaryCatalog)}\n",
+        f"### `sqlext.testing.TemporaryCatalog`\n\n{_documented(testing.TemporaryCatalog)}\n",
         *_functions(None, "sqlext.testing.simulator", simulator.simulate),
         *_functions("Streams and change feeds", "sqlext", sqlext.write_stream),
         "### Methods of `write_stream(rows)`\n",
         _listed(StreamWrite, [name for name in vars(StreamWrite) if inspect.isfunction(vars(StreamWrite)[name])]),
         *_functions(None, "sqlext.changelog.debezium", from_debezium),
         "## Errors\n",
-        f"### `sqlext.SqlextError`\n\n{inspect.getdoc(sqlext.SqlextError)}\n",
+        f"### `sqlext.SqlextError`\n\n{_documented(sqlext.SqlextError)}\n",
         "## Procedures\n",
-        f"{inspect.getdoc(procedures)}\n",
+        f"{_documented(procedures)}\n",
         *_functions(None, "sqlext.procedures", *(getattr(procedures, name) for name in procedures.__all__)),
     ]
     return "\n".join(sections)
@@ -62,7 +62,13 @@ def _functions(title: str | None, module: str, *functions: Callable[..., Any]) -
         yield f"## {title}\n"
     for function in functions:
         signature = _indented(_signature(function.__name__, function))
-        yield f"### `{module}.{function.__name__}`\n\n{signature}\n\n{inspect.getdoc(function)}\n"
+        yield f"### `{module}.{function.__name__}`\n\n{signature}\n\n{_documented(function)}\n"
+
+
+def _documented(documented: object) -> str:
+    """The docstring, with its examples as indented code also where it has no other paragraphs than these."""
+    paragraphs = (inspect.getdoc(documented) or "").split("\n\n")
+    return "\n\n".join(_indented(one) if one.startswith(">>>") else one for one in paragraphs)
 
 
 def _listed(owner: type, names: list[str]) -> str:
