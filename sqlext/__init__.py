@@ -1,22 +1,25 @@
-"""sqlext: Iceberg tables with primary keys for PySpark.
+"""Iceberg tables with primary keys for PySpark.
 
     spark = sqlext.session(lake="./warehouse")
     spark.sql("CREATE TABLE lake.db.t (id INT, v STRING, PRIMARY KEY (id))")
     sqlext.upsert(spark.createDataFrame([(1, "a")], "id INT, v STRING"), "lake.db.t")
 
-What is public is in `dir(sqlext)`, everything else is internal and may change in any release:
+What is public is in `dir(sqlext)`:
 
     session, configure, attach    sessions of a Python driver
     upsert, write_stream          DataFrames and streams into tables
+    from_debezium                 change feeds of databases as rows with kinds
     table                         a table as notebooks show it
     local                         tables in this process, without a JVM
     transaction                   several statements, on several tables, as one commit
     procedures                    a function for each procedure of CALL
     testing                       a test kit: fixtures of pytest, faults, comparison of tables, a simulator
-    SqlextError                   the root of errors, each with a condition
+    errors, SqlextError           classes of errors and their root, each with a condition
     __version__
 
-docs/python.md has the reference with examples, docs/sql.md the statements.
+docs/python.md has the reference with examples, docs/sql.md the statements. Python's `help` lists all folders and
+modules of the package below: but for errors, local, procedures and testing (with testing.simulator) they are internal,
+and may change in any release.
 """
 
 # Names are imported on first use: an executor that only writes files needs neither a session nor a SQL parser, and a
@@ -29,8 +32,9 @@ from typing import TYPE_CHECKING, Any
 from sqlext.version import __version__
 
 if TYPE_CHECKING:
-    from sqlext import local, procedures, testing
+    from sqlext import errors, local, procedures, testing
     from sqlext.any_session import transaction, upsert
+    from sqlext.changelog.debezium import from_debezium
     from sqlext.errors import SqlextError
     from sqlext.notebook.shown_table import table
     from sqlext.spark_session import attach, configure, session
@@ -41,6 +45,8 @@ __all__ = [
     "__version__",
     "attach",
     "configure",
+    "errors",
+    "from_debezium",
     "local",
     "procedures",
     "session",
@@ -55,13 +61,14 @@ _MODULES = {
     "SqlextError": "sqlext.errors",
     "attach": "sqlext.spark_session",
     "configure": "sqlext.spark_session",
+    "from_debezium": "sqlext.changelog.debezium",
     "session": "sqlext.spark_session",
     "table": "sqlext.notebook.shown_table",
     "transaction": "sqlext.any_session",
     "upsert": "sqlext.any_session",
     "write_stream": "sqlext.streaming.stream_write",
 }
-_SUBMODULES = frozenset({"local", "procedures", "testing"})
+_SUBMODULES = frozenset({"errors", "local", "procedures", "testing"})
 _FOR_DRIVERS = frozenset({"attach", "configure", "local", "session"})
 # What these import beside PySpark, and a client of Spark Connect need not have.
 _DRIVER_PACKAGES = ("fastavro", "mmh3", "numpy", "pyarrow", "pyiceberg_core", "pyroaring", "sqlglot")

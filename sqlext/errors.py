@@ -23,6 +23,28 @@ from typing import Any, TypeVar
 
 from sqlext.error_conditions import CONDITIONS
 
+__all__ = [
+    "AlreadyExistsError",
+    "AnalysisError",
+    "BatchRanBefore",
+    "CommitConflict",
+    "CommitStateUnknown",
+    "Contender",
+    "CorruptionError",
+    "DataError",
+    "NotFoundError",
+    "ParseError",
+    "SqlextError",
+    "StaleRead",
+    "StorageError",
+    "UnsupportedError",
+    "ValidationConflict",
+]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
+
 
 @dataclass(frozen=True, slots=True)
 class Contender:

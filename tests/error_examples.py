@@ -190,12 +190,10 @@ IN_SPARK: dict[str, str] = {
         spark.sql("CREATE TABLE events (id INT)")
         for number in range(2):
             spark.sql(f"INSERT INTO events VALUES ({number})")
+        options = "'rewrite-all', 'true', 'partial-progress.enabled', 'true'"
+        options += ", 'partial-progress.max-failed-commits', '0'"
         with Faults().fail_storage("write", "manifest", times=None):
-            spark.sql('''
-                CALL system.rewrite_data_files(table => 'events', options => map(
-                    'rewrite-all', 'true', 'partial-progress.enabled', 'true',
-                    'partial-progress.max-failed-commits', '0'))
-            ''')
+            spark.sql(f"CALL system.rewrite_data_files(table => 'events', options => map({options}))")
     """,
     "STREAM_COLUMNS_CHANGED": """
         spark.sql("CREATE TABLE events (id INT)")

@@ -12,7 +12,6 @@ from typing import Any
 
 import sqlext
 from sqlext import local, procedures, testing
-from sqlext.changelog.debezium import from_debezium
 from sqlext.local import LocalCatalog, LocalTable
 from sqlext.notebook.shown_table import ShownTable, TablePlots
 from sqlext.streaming.stream_write import StreamWrite
@@ -47,7 +46,7 @@ def reference() -> str:
         *_functions("Streams and change feeds", "sqlext", sqlext.write_stream),
         "### Methods of `write_stream(rows)`\n",
         _listed(StreamWrite, [name for name in vars(StreamWrite) if inspect.isfunction(vars(StreamWrite)[name])]),
-        *_functions(None, "sqlext.changelog.debezium", from_debezium),
+        *_functions(None, "sqlext", sqlext.from_debezium),
         "## Errors\n",
         f"### `sqlext.SqlextError`\n\n{_documented(sqlext.SqlextError)}\n",
         "## Procedures\n",

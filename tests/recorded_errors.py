@@ -160,7 +160,7 @@ def steady(text: str, folders: Iterable[Path] = ()) -> str:
     for folder in sorted({str(one) for one in folders}, key=len, reverse=True):
         text = text.replace(folder, "/home/ada")
     text = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}|\b[0-9a-f]{32}\b|\b\d{15,}\b", "<id>", text)
-    text = re.sub(r"\bin \d[\d.]*(µs|ms|s)\b", "in <time>", text)
+    text = re.sub(r"\b(in|over) \d[\d.]* ?(µs|ms|s)\b", r"\1 <time>", text)
     text = re.sub(r"\bbucket\d{10,}-\d+\b", "bucket", text)
     text = re.sub(rf"\b{re.escape(DEFAULT_SPARK)}\.\d+\b", f"{DEFAULT_SPARK}.<n>", text)
     text = re.sub(r"\b20\d\d-\d\d-\d\d[T ]\d\d:\d\d:\d\d(\.\d+)?Z?", "<time>", text)

@@ -53,6 +53,7 @@ ALLOWED = {
     "version": set(),
     "__init__": {
         "any_session",
+        "changelog",
         "errors",
         "local",
         "notebook",

@@ -9,3 +9,7 @@ from sqlext.local.local_catalog import LocalCatalog, open
 from sqlext.local.local_table import LocalTable
 
 __all__ = ["Counts", "LocalCatalog", "LocalTable", "open"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import inspect
 import pydoc
 import re
 import subprocess
 import sys
 from pathlib import Path
+from types import ModuleType
+
+import pytest
 
 import sqlext
+from sqlext.testing import simulator
 
 if sys.version_info >= (3, 11):
     import tomllib
@@ -42,12 +47,32 @@ def test_drivers_need_the_packages_that_they_import() -> None:
     assert set(told.split()) == set(sqlext._DRIVER_PACKAGES)
 
 
-def test_help_tells_public_names_first() -> None:
+def test_help_tells_public_names_first_and_that_others_are_internal() -> None:
     told = pydoc.render_doc(sqlext, renderer=pydoc.plaintext)
     description = told[told.index("DESCRIPTION") : told.index("PACKAGE CONTENTS")]
     assert all(name in description for name in sqlext.__all__)
     assert "docs/python.md" in description
+    public, _, verdict = description.partition("but for ")[2].partition(" they are internal")
+    assert verdict
+    assert set(re.findall(r"\b[a-z]+\b(?!\.)", public)) - {"and", "with", "simulator"} == sqlext._SUBMODULES
     assert f"VERSION\n    {sqlext.__version__}" in told
+    assert all(f"\n    {name}(" in told for name in sqlext.__all__ if inspect.isfunction(getattr(sqlext, name)))
+
+
+@pytest.mark.parametrize("module", [sqlext.errors, sqlext.local, sqlext.procedures, sqlext.testing, simulator])
+def test_a_public_module_shows_and_documents_what_it_is_for(module: ModuleType) -> None:
+    assert dir(module) == sorted(module.__all__)
+    for name in module.__all__:
+        assert inspect.getdoc(getattr(module, name)), name
+
+
+def test_pages_import_what_is_public() -> None:
+    root = Path(__file__).parents[2]
+    texts = [path.read_text() for path in [root / "README.md", *(root / "docs").glob("*.md")]]
+    imported = {name for text in texts for name in re.findall(r"\b(?:from|import) (sqlext(?:\.\w+)*)", text)}
+    public = {"sqlext", "sqlext.testing.simulator", *(f"sqlext.{name}" for name in sqlext._SUBMODULES)}
+    assert {"sqlext", "sqlext.local", "sqlext.testing"} <= imported
+    assert imported - public == set()
 
 
 def test_the_version_is_of_the_form_of_a_release() -> None:

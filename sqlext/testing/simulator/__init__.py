@@ -14,3 +14,7 @@ from sqlext.testing.simulator.change_history import FaultRates
 from sqlext.testing.simulator.simulation import SimulationFailed, simulate, simulate_seeds
 
 __all__ = ["Batch", "Change", "FaultRates", "SimulationFailed", "last_wins", "simulate", "simulate_seeds"]
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
