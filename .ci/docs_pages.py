@@ -15,6 +15,7 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[1]
 TOP_PAGES = {"README.md": "index.md", "CHANGELOG.md": "changelog.md"}
 """Files beside docs/ that are pages, and their names as such."""
+DRAWINGS = "docs/drawings/"
 _FENCES = re.compile(r"(^ *```.*?^ *```[^\n]*$)", re.MULTILINE | re.DOTALL)
 _LINKS = re.compile(r"\[((?:[^\[\]]|\[[^\[\]]*\])*)\]\(([^()\s]+)\)")
 _REFERENCES = re.compile(r"\[([^\[\]\n]+)\]\[([^\[\]\n]+)\]")
@@ -99,7 +100,8 @@ def _page_of(file: str) -> str | None:
         return TOP_PAGES[file]
     if file == "docs/decisions":
         return "decisions/" + sorted(one.name for one in (ROOT / file).glob("*.md"))[0]
-    return file.removeprefix("docs/") if file.startswith("docs/") and file.endswith(".md") else None
+    is_of_site = file.startswith("docs/") and (file.endswith(".md") or file.startswith(DRAWINGS))
+    return file.removeprefix("docs/") if is_of_site else None
 
 
 def _with_folders(nav: Any, docs: Path) -> Any:

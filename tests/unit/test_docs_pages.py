@@ -70,6 +70,11 @@ def test_pages_beside_docs_are_of_the_site() -> None:
     )
 
 
+def test_drawings_are_shown() -> None:
+    text = "![two](drawings/two-writers.svg), [its text](drawings/two-writers.txt)"
+    assert linked(text, "docs/architecture.md", "architecture.md", "") == text
+
+
 def test_links_by_labels() -> None:
     text = (
         "| [yes][s-a] | [no][s-b] | [x][i-c] |\n\n[s-a]: ../tests/run.py\n[s-b]: trust.md#names\n[i-c]: https://a.b/c\n"
@@ -93,6 +98,8 @@ def test_the_site_is_made_without_a_warning_and_needs_no_network(tmp_path: Path)
     made = subprocess.run([*command, "-d", str(tmp_path / "site")], capture_output=True, text=True, timeout=300)
     assert made.returncode == 0, made.stderr
     pages = sorted((tmp_path / "site").rglob("*.html"))
+    assert 'src="drawings/statement.svg"' in (tmp_path / "site" / "architecture.html").read_text()
+    assert (tmp_path / "site" / "drawings" / "statement.svg").exists()
     assert {"index.html", "errors.html", "changelog.html", "sql.html"} <= {page.name for page in pages}
     for page in pages:
         loaded = re.findall(r'<(?:script|link|img|iframe)\b[^>]*(?:src|href)="(https?://[^"]+)"', page.read_text())
