@@ -58,7 +58,10 @@ AlterTable = AlterColumns | AlterPartitioning | AlterWriteOrder
 
 
 def parse_alter_table(cursor: TokenCursor, name: TableName) -> AlterTable | None:
-    """The clauses after ALTER TABLE and the table's name as a statement; None for those of Spark or another module."""
+    """The clauses after ALTER TABLE and the table's name as a statement; None for those of Spark or another module.
+
+    Raises ParseError, and UnsupportedError UNSUPPORTED_SYNTAX for DEFAULT COLLATION.
+    """
     statement = _parse_change(cursor, name)
     if statement is not None:
         cursor.expect_end()
@@ -83,6 +86,9 @@ def parse_comment_on_column(cursor: TokenCursor, tables: TableResolution) -> Alt
 
 
 def _parse_change(cursor: TokenCursor, name: TableName) -> AlterTable | None:
+    if cursor.at("DEFAULT", "COLLATION"):
+        # Spark would store it as a table property that no column follows.
+        cursor.refuse("DEFAULT COLLATION", "Iceberg strings have no collation")
     for head, parse in _CHANGES:
         if any(cursor.accept(*words) for words in head):
             return parse(cursor, name)

@@ -48,6 +48,9 @@ CREATE VIEW commas AS SELECT id AS `a,b` FROM t;
 MERGE INTO t USING (SELECT 1 AS key, '{}' AS j) AS s ON t.id = s.key
   WHEN NOT MATCHED THEN INSERT (id, v) VALUES (s.key, j:v:id);
 
+-- Spark would store a property that no column follows
+ALTER TABLE t DEFAULT COLLATION UTF8_LCASE;
+
 -- OPTIMIZE
 CREATE TABLE bucketed (id INT, v STRING, PRIMARY KEY (id)) TBLPROPERTIES ('bucket' = '2');
 OPTIMIZE bucketed ZORDER BY (v);

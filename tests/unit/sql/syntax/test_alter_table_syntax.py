@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from sqlext.errors import ParseError
+from sqlext.errors import ParseError, UnsupportedError
 from sqlext.spec.schema_change import (
     DropColumn,
     DropIdentifierFields,
@@ -44,6 +44,11 @@ def column_changes(text: str) -> tuple[Any, ...]:
     assert isinstance(statement, AlterColumns)
     assert statement.table.parts == ("lake", "db", "t")
     return statement.changes
+
+
+def test_a_collation_that_no_column_would_follow_is_refused():
+    with pytest.raises(UnsupportedError, match=r"UNSUPPORTED_SYNTAX.*DEFAULT COLLATION"):
+        parse("ALTER TABLE lake.db.t DEFAULT COLLATION UTF8_LCASE", catalogs=("lake",), current=("lake",))
 
 
 @pytest.mark.parametrize(
