@@ -369,20 +369,21 @@ _OF_KEYS = frozenset({KEY_ENFORCED.name, KEY_RELY, UPSERT_ENABLED.name, UPSERT_M
 _OF_WRITES = ("write.", "commit.", "gc.")
 _OF_BATCHES = "sqlext.txn."
 _OF_CLONES = "sqlext.clone."
+_OF_IDENTITIES = ("sqlext.identity-mark.", "sqlext.identity-floor.")
 
 
 def kept_by_replace(name: str) -> bool:
     """Whether REPLACE TABLE keeps the property `name` of the old table.
 
     Kept are properties that sqlext does not read, those of writes and commits, the last batches of applications, so
-    that an older one is not written into the new table, and what makes the table a shallow clone, as its old snapshots
-    stay. Dropped are those of keys, merge engines, constraints and the
-    progress of streams.
+    that an older one is not written into the new table, how far identity columns have counted, and what makes the table
+    a shallow clone, as its old snapshots stay. Dropped are those of keys, merge engines, constraints and the progress
+    of streams.
     """
     if name in _OF_KEYS or name.startswith(FIELDS_PREFIX):
         return False
     if name.startswith("sqlext."):
-        return name in ALL or name.startswith((_OF_BATCHES, _OF_CLONES))
+        return name in ALL or name.startswith((_OF_BATCHES, _OF_CLONES, *_OF_IDENTITIES))
     return name not in ALL or name.startswith(_OF_WRITES)
 
 

@@ -19,6 +19,7 @@ from sqlext.peer_properties.paimon import PAIMON
 from sqlext.peer_properties.verdict import Verdict
 from sqlext.properties import ALL, FIELDS_PREFIX, PRIMARY_KEY
 from sqlext.spec.constraint import CHECK_PREFIX, is_constraint
+from sqlext.spec.identity_column import is_identity_state
 from sqlext.spec.name_suggestion import suggestion
 
 _LOG = logging.getLogger(__name__)
@@ -114,6 +115,9 @@ def require_changeable(names: Iterable[str]) -> None:
     for name in names:
         if is_constraint(name):
             reason, way_out = "the table's rows would not be checked", "ALTER TABLE … ADD or DROP CONSTRAINT"
+            raise AnalysisError("RESERVED_TABLE_PROPERTY", name=name, reason=reason, way_out=way_out)
+        if is_identity_state(name):
+            reason, way_out = "a value could be given twice", "ALTER TABLE … ALTER COLUMN … SYNC IDENTITY"
             raise AnalysisError("RESERVED_TABLE_PROPERTY", name=name, reason=reason, way_out=way_out)
         if name == PRIMARY_KEY.name:
             reason, way_out = "the key is part of the schema", "it in CREATE TABLE"

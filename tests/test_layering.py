@@ -79,7 +79,7 @@ ROOMS = {
         "ddl",
         "view",
     ],
-    "commit": ["", "rules", "snapshot", "loop", "actions", "group"],
+    "commit": ["", "rules", "snapshot", "loop", "actions", "state", "group"],
     "procedure": ["", "history", "foreign", "registry", "call", "described_procedures"],
     "scan": ["filter", "files", "deletes", "", "metadata_tables", "checks"],
     "spark": ["", "shim", "catalog", "scan", "session", "query", "bridge"],

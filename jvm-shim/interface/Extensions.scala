@@ -33,6 +33,7 @@ class Extensions extends SparkSessionExtensionsProvider {
     extensions.injectFunction(RowExpressions.condition)
     extensions.injectFunction(TransformFunction.bucket)
     extensions.injectFunction(UnscaledDecimal.function)
+    extensions.injectFunction(TaskCount.function)
     extensions.injectFunction(ThetaSketch.function)
   }
 }

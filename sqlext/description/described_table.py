@@ -23,6 +23,7 @@ from sqlext.properties import KEY_ENFORCED
 from sqlext.scan.filter.file_filter import partition_key
 from sqlext.scan.metadata_tables.metadata_table import TableState
 from sqlext.spec.constraint import check_constraints, generated_columns, is_constraint, varchar_lengths
+from sqlext.spec.identity_column import identity_columns
 from sqlext.spec.iso_date_time import format_timestamp
 from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.metadata.snapshot import Snapshot
@@ -126,7 +127,8 @@ def moment(milliseconds: int) -> str:
 
 def _columns(metadata: TableMetadata, schema: Schema) -> Iterator[Column]:
     lengths, key = varchar_lengths(metadata.properties), set(schema.identifier_field_ids)
-    generated = generated_columns(metadata.properties)
+    generated = {id: f"GENERATED ALWAYS AS ({text})" for id, text in generated_columns(metadata.properties).items()}
+    generated |= {id: one.clause() for id, one in identity_columns(metadata.properties).items()}
     for field in schema.fields:
         yield Column(
             name=field.name,
@@ -138,10 +140,10 @@ def _columns(metadata: TableMetadata, schema: Schema) -> Iterator[Column]:
         )
 
 
-def _filled_in(field: NestedField, expression: str | None) -> str | None:
+def _filled_in(field: NestedField, generated: str | None) -> str | None:
     """What a writer gives to a column that is left out."""
-    if expression is not None:
-        return f"GENERATED ALWAYS AS ({expression})"
+    if generated is not None:
+        return generated
     return None if field.write_default is None else write_default_text(field)
 
 

@@ -10,10 +10,10 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.command.batch_statement import as_batch, unless_created_before, unless_ran_before
-from sqlext.command.change.rerun import run_with_reruns
+from sqlext.command.change.rerun import gives_identities, run_with_reruns
 from sqlext.command.ddl.alter_constraint import add_constraint, drop_constraint
 from sqlext.command.ddl.alter_key import add_primary_key, drop_primary_key
-from sqlext.command.ddl.alter_table import alter_columns, alter_partitioning, alter_write_order
+from sqlext.command.ddl.alter_table import alter_columns, alter_partitioning, alter_write_order, sync_identity
 from sqlext.command.ddl.create_table import create_of_data_frame, create_table
 from sqlext.command.ddl.create_table_like import create_table_like
 from sqlext.command.ddl.describe_function import describe_function
@@ -81,6 +81,7 @@ from sqlext.sql.statements.statement import (
     Preview,
     Restore,
     ShowCreateTable,
+    SyncIdentity,
     Truncate,
     Undrop,
     Update,
@@ -116,6 +117,7 @@ _COMMANDS: Mapping[type, Any] = {
     AlterViewProperties: alter_view_properties,
     AlterViewQuery: alter_view_query,
     AlterWriteOrder: alter_write_order,
+    SyncIdentity: sync_identity,
     AnalyzeTable: analyze_table,
     CreateTable: create_table,
     CreateTableLike: create_table_like,
@@ -296,7 +298,7 @@ class StatementRun:
         table = statement.table.parts
 
         def run(now: Environment) -> Outcome:
-            if isinstance(statement, Truncate) or _is_overwrite(statement):
+            if isinstance(statement, Truncate) or (_is_overwrite(statement) and not gives_identities(now, table)):
                 return command(now, self.spark, statement)
             return run_with_reruns(now, table, lambda again: command(again, self.spark, statement))
 

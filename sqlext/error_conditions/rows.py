@@ -145,6 +145,16 @@ ROWS: Mapping[str, Condition] = {
         "A row for {table} has another value in {column} than {expression} gives: {values}. Nothing was written. Leave"
         " the column out, or give null: the value is computed.",
     ),
+    "IDENTITY_VALUE_GIVEN": Condition(
+        "428C9",
+        "A row for {table} has a value for {column}, which is GENERATED ALWAYS AS IDENTITY: {values}. Nothing was"
+        " written. Leave the column out, or give null or DEFAULT: the value is generated.",
+    ),
+    "IDENTITY_EXHAUSTED": Condition(
+        "2200H",
+        "The identity column {column} of {table} has no value left for a row: the next one is beyond a BIGINT. Create"
+        " a new table whose column begins or counts otherwise, and insert the rows.",
+    ),
     "EXCEED_LIMIT_LENGTH": Condition(
         "54006",
         "A value for the column {column} of {table} has more than {limit} characters: {values}. Cut it in the query.",

@@ -25,6 +25,13 @@ SPARK_PARAMETERS: Mapping[str, Mapping[str, str]] = {
     "EXPECT_VIEW_NOT_TABLE": {"operation": "statements of views", "tableName": "{name}"},
     "FIELD_ALREADY_EXISTS": {"op": "add", "fieldNames": "{name}", "struct": "the table"},
     "FIELD_NOT_FOUND": {"fieldName": "{field}"},
+    "IDENTITY_COLUMNS_DUPLICATED_SEQUENCE_GENERATOR_OPTION": {"sequenceGeneratorOption": "{option}"},
+    "IDENTITY_COLUMNS_UNSUPPORTED_DATA_TYPE": {"dataType": "{type}"},
+    "IDENTITY_COLUMN_WITH_DEFAULT_VALUE": {
+        "colName": "{column}",
+        "defaultValue": "{default}",
+        "identityColumnSpec": "{identity}",
+    },
     "INSERT_COLUMN_ARITY_MISMATCH": {"tableName": "{name}"},
     "INTERNAL_ERROR": {"message": "{asked}: {reason}"},
     "INVALID_DEFAULT_VALUE": {"statement": "the", "colName": "{column}", "defaultValue": "{value}"},

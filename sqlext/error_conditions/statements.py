@@ -52,6 +52,28 @@ STATEMENTS: Mapping[str, Condition] = {
         "The CHECK {name} is refused: {reason}. Write a condition over the columns of one row.",
     ),
     "INVALID_GENERATED_COLUMN": Condition("42621", "The generated column {column} is refused: {reason}. {way_out}."),
+    "IDENTITY_COLUMNS_DUPLICATED_SEQUENCE_GENERATOR_OPTION": Condition(
+        "42601", "The option {option} of an identity column stands more than once. Remove one of them."
+    ),
+    "IDENTITY_COLUMNS_ILLEGAL_STEP": Condition(
+        "42611", "An identity column is to be incremented by 0. Write INCREMENT BY another number."
+    ),
+    "IDENTITY_COLUMNS_UNSUPPORTED_DATA_TYPE": Condition(
+        "428H2", "The identity column {column} is refused: it is of type {type}. Declare it as BIGINT."
+    ),
+    "IDENTITY_COLUMN_WITH_DEFAULT_VALUE": Condition(
+        "42623",
+        "The column {column} has both a default, {default}, and an identity, {identity}. Leave one of both out.",
+    ),
+    "INVALID_IDENTITY_COLUMN": Condition("42621", "The identity column {column} is refused: {reason}. {way_out}."),
+    "NO_IDENTITY_COLUMN": Condition(
+        "429BQ", "SYNC IDENTITY is refused: the column {column} of {name} is no identity column. Name one that is."
+    ),
+    "IDENTITY_UPDATE_REFUSED": Condition(
+        "42808",
+        "{clause} is refused: it assigns {column}, an identity column, whose values stay. Leave the assignment out, or"
+        " delete the row and insert another.",
+    ),
     "COLUMN_ALREADY_EXISTS": Condition("42711", "The column {column} is named more than once. Name each column once."),
     "AGGREGATE_IN_CHANGE": Condition(
         "42903",

@@ -9,13 +9,13 @@ from numpy.typing import NDArray
 
 from sqlext.errors import UnsupportedError
 from sqlext.local.row_condition import row_condition
-from sqlext.write.violated_rows import VIOLATED
+from sqlext.write.violated_rows import TASKS, VIOLATED
 from sqlext.write.write_plan import WritePlan
 
 
 def with_violations(rows: pa.Table, plan: WritePlan, written: NDArray[np.bool_] | None = None) -> pa.Table:
-    """The rows, which begin with the table's columns, with a last column `VIOLATED`; as they are if the table has no
-    constraints.
+    """The rows, which begin with the table's columns, with a last column `VIOLATED`, and one `TASKS` if the table has
+    identity columns; as they are if it has no constraints.
 
     The write task refuses rows by it. Rows that are not `written`, by default all are, may break constraints. Raises
     UnsupportedError LOCAL_NEEDS_SPARK for a constraint that only Spark tests.
@@ -26,6 +26,8 @@ def with_violations(rows: pa.Table, plan: WritePlan, written: NDArray[np.bool_] 
     columns = {field.id: _whole(rows.column(at)) for at, field in enumerate(plan.schema.fields)}
     violated = np.full(rows.num_rows, -1, np.int32)
     for number, rule in enumerate(plan.rules):
+        if rule.identity is not None and rule.test == "true":
+            continue
         if rule.generated is not None:
             raise UnsupportedError(
                 "LOCAL_NEEDS_SPARK",
@@ -38,7 +40,10 @@ def with_violations(rows: pa.Table, plan: WritePlan, written: NDArray[np.bool_] 
         broken = broken if written is None else broken & written
         violated[broken & (violated < 0)] = number
     found = pa.array(violated, pa.int32(), mask=violated < 0)
-    return rows.append_column(VIOLATED, found)
+    checked = rows.append_column(VIOLATED, found)
+    if all(rule.identity is None for rule in plan.rules):
+        return checked
+    return checked.append_column(TASKS, pa.array(np.ones(rows.num_rows, np.int32)))
 
 
 def _whole(column: pa.ChunkedArray) -> pa.Array:

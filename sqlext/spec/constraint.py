@@ -2,12 +2,15 @@
 
 `sqlext.check.<name>` is the SQL of a CHECK. `sqlext.varchar-length.<field id>` is the length of a VARCHAR(n), by field
 id so that a renamed column keeps it, and `sqlext.generated.<field id>` the SQL of a column GENERATED ALWAYS AS.
+`sqlext.spec.identity_column` has those of identity columns.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+
+from sqlext.spec.identity_column import IDENTITY_PREFIX, NextValues
 
 CHECK_PREFIX = "sqlext.check."
 LENGTH_PREFIX = "sqlext.varchar-length."
@@ -28,7 +31,8 @@ class RowRule:
     """A constraint as writers test it: `test` is SQL over the table's columns, false for a row that violates it.
 
     `name` is the name of the CHECK, or the column whose length is at most `limit`, or the column whose value is that of
-    `generated`, SQL that also computes it where it is null. `columns` are shown in the error.
+    `generated`, SQL that also computes it where it is null, or an identity column to which rows without a value get one
+    of `identity`. `columns` are shown in the error. `is_key`: an upsert needs a value in the identity column.
     """
 
     name: str
@@ -36,6 +40,8 @@ class RowRule:
     columns: tuple[str, ...]
     limit: int | None = None
     generated: str | None = None
+    identity: NextValues | None = None
+    is_key: bool = False
 
 
 def check_constraints(properties: Mapping[str, str]) -> tuple[CheckConstraint, ...]:
@@ -66,8 +72,8 @@ def generated_columns(properties: Mapping[str, str]) -> Mapping[int, str]:
 
 
 def is_constraint(name: str) -> bool:
-    """Whether `name` is the property of a CHECK, of a VARCHAR length or of a generated column."""
-    return name.startswith((CHECK_PREFIX, LENGTH_PREFIX, GENERATED_PREFIX))
+    """Whether `name` is the property of a CHECK, of a VARCHAR length, of a generated or of an identity column."""
+    return name.startswith((CHECK_PREFIX, LENGTH_PREFIX, GENERATED_PREFIX, IDENTITY_PREFIX))
 
 
 def row_rule_properties(properties: Mapping[str, str]) -> Mapping[str, str]:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from sqlext.errors import UnsupportedError
+from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.spec.schema import Schema
 from sqlext.sql.binding import (
     Assigned,
@@ -20,6 +20,7 @@ from sqlext.sql.binding import (
     unresolved,
 )
 from sqlext.sql.literal import write_default_text
+from sqlext.sql.row_rules import require_kept
 from sqlext.sql.statements.statement import Merge, MergeClause, Slice
 from sqlext.sql.tokens.expression_slice import equated_columns, required_equalities
 
@@ -31,7 +32,8 @@ UNNAMED_SOURCE = "__source_rows"
 class BoundMerge:
     """The statement, the target's schema, and the relations that its names may refer to.
 
-    Columns of `generated` get null where a clause does not assign them, to be computed.
+    Columns of `generated` get null where a clause does not assign them, to be computed. Those of `identities` get null
+    in inserted rows, and keep their values in others.
     """
 
     merge: Merge
@@ -39,6 +41,7 @@ class BoundMerge:
     target: Relation
     source: Relation
     generated: frozenset[str] = frozenset()
+    identities: frozenset[str] = frozenset()
 
     @cached_property
     def key_columns(self) -> Mapping[str, str] | None:
@@ -81,7 +84,11 @@ class BoundMerge:
         values: dict[str, str] = {}
         for name in self.target.columns:
             column = self.source.find(name)
-            if column is None and name in self.generated:
+            if name in self.identities and clause.action == "update":
+                if column is not None and (name, self.source.column(column)) not in self.equal_columns:
+                    raise AnalysisError("IDENTITY_UPDATE_REFUSED", column=name, clause=f"{clause_name(clause)} SET *")
+                continue
+            if column is None and name in self.generated | self.identities:
                 values[name] = "NULL"
                 continue
             if column is None and self.merge.evolving:
@@ -115,12 +122,14 @@ def bind_merge(
     source_columns: Sequence[str],
     *,
     generated: frozenset[str] = frozenset(),
+    identities: frozenset[str] = frozenset(),
     case_sensitive: bool = False,
 ) -> BoundMerge:
     """The statement over a target of `schema`; Spark finds `source_columns` in `source_select(merge)`."""
     name = (merge.source_alias,) if merge.source_alias is not None else merge.source_name or (UNNAMED_SOURCE,)
     target = target_relation(merge.table, merge.alias, schema, case_sensitive=case_sensitive)
-    return BoundMerge(merge, schema, target, Relation(name, tuple(source_columns), case_sensitive), generated)
+    source = Relation(name, tuple(source_columns), case_sensitive)
+    return BoundMerge(merge, schema, target, source, generated, identities)
 
 
 def bind_clause(bound: BoundMerge, clause: MergeClause, *, coerces_structs: bool = False) -> BoundClause:
@@ -160,6 +169,8 @@ def bind_clause(bound: BoundMerge, clause: MergeClause, *, coerces_structs: bool
         assigned = bound.assignments(clause)
         if clause.action == "insert":
             _require_whole_columns(assigned, where)
+        else:
+            require_kept(bound.identities, assigned, where)
         for name, value in assigned.items():
             kept = target.column(name)
             values[name] = new_value(value, fields[name], kept, merge.table, visible=sides, seen=seen, fills=fills)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from sqlext.errors import AnalysisError
 from sqlext.spec.constraint import RowRule, check_constraints, generated_columns, varchar_lengths
+from sqlext.spec.identity_column import NextValues, identity_columns, identity_mark
 from sqlext.spec.schema import Schema
 from sqlext.spec.schema_change import (
     DropColumn,
@@ -25,7 +26,8 @@ _SHOWN_COLUMNS = 8
 
 
 def row_rules(schema: Schema, properties: Mapping[str, str]) -> tuple[RowRule, ...]:
-    """The rules for rows of the table: generated columns, then lengths, then CHECKs, which may rely on both."""
+    """The rules for rows of the table: identity and generated columns, then lengths, then CHECKs, which may rely on the
+    latter."""
     lengths, generated = varchar_lengths(properties), generated_columns(properties)
     computed = [_generated_rule(schema, field, generated[field.id]) for field in schema.fields if field.id in generated]
     limits = [
@@ -37,7 +39,30 @@ def row_rules(schema: Schema, properties: Mapping[str, str]) -> tuple[RowRule, .
         RowRule(check.name, check.expression, checked_columns(schema, check.expression)[:_SHOWN_COLUMNS])
         for check in check_constraints(properties)
     ]
-    return (*computed, *limits, *checks)
+    return (*_identity_rules(schema, properties), *computed, *limits, *checks)
+
+
+def identity_names(schema: Schema, properties: Mapping[str, str]) -> frozenset[str]:
+    """The names of the identity columns."""
+    ids = identity_columns(properties).keys()
+    return frozenset(field.name for field in schema.fields if field.id in ids)
+
+
+def require_kept(identities: frozenset[str], assigned: Iterable[str], clause: str) -> None:
+    """Raises AnalysisError IDENTITY_UPDATE_REFUSED if an update assigns one of the identity columns."""
+    for name in assigned:
+        if name in identities:
+            raise AnalysisError("IDENTITY_UPDATE_REFUSED", column=name, clause=clause)
+
+
+def require_no_identity_in_checks(schema: Schema, properties: Mapping[str, str]) -> None:
+    """Raises AnalysisError INVALID_CHECK_CONSTRAINT for a CHECK that names an identity column."""
+    names = identity_names(schema, properties)
+    for check in check_constraints(properties) if names else ():
+        for column in checked_columns(schema, check.expression):
+            if column in names:
+                reason = f"{column} is an identity column, whose values are given after rows are checked"
+                raise AnalysisError("INVALID_CHECK_CONSTRAINT", name=check.name, reason=reason)
 
 
 def generated_names(schema: Schema, properties: Mapping[str, str]) -> frozenset[str]:
@@ -49,8 +74,10 @@ def generated_names(schema: Schema, properties: Mapping[str, str]) -> frozenset[
 def require_generated_kept(change: SchemaChange, schema: Schema, properties: Mapping[str, str]) -> None:
     """Raises AnalysisError COLUMN_IN_USE for a drop, rename or other type of a column from which another is generated,
     and for another type or a default of a generated column: stored values would not be the expression's."""
-    generated = generated_columns(properties)
+    generated, identities = generated_columns(properties), identity_columns(properties)
     for field in schema.fields:
+        if field.id in identities:
+            _require_identity_kept(change, field.name)
         if field.id not in generated:
             continue
         columns = [one.lower() for one in checked_columns(schema, generated[field.id])]
@@ -61,6 +88,26 @@ def require_generated_kept(change: SchemaChange, schema: Schema, properties: Map
             raise AnalysisError("COLUMN_IN_USE", name=change.path[0], use=use, way_out=way_out)
         if isinstance(change, WidenColumn | SetDefault) and change.path[0].lower() == field.name.lower():
             raise AnalysisError("COLUMN_IN_USE", name=field.name, use="its expression", way_out="a new table")
+
+
+def _require_identity_kept(change: SchemaChange, name: str) -> None:
+    if isinstance(change, ReplaceColumns):
+        way_out = f"ALTER TABLE … DROP COLUMN {name} first"
+        raise AnalysisError("COLUMN_IN_USE", name=name, use="its identity", way_out=way_out)
+    if isinstance(change, WidenColumn | SetDefault) and change.path[0].lower() == name.lower():
+        raise AnalysisError("COLUMN_IN_USE", name=name, use="its identity", way_out="a new table")
+
+
+def _identity_rules(schema: Schema, properties: Mapping[str, str]) -> Iterator[RowRule]:
+    columns = identity_columns(properties)
+    for field in schema.fields:
+        column = columns.get(field.id)
+        if column is not None:
+            values = NextValues(column.after(identity_mark(properties, field.id, column).value), column.step)
+            test = f"{quote_identifier(field.name)} IS NULL" if column.always else "true"
+            yield RowRule(
+                field.name, test, (field.name,), identity=values, is_key=field.id in schema.identifier_field_ids
+            )
 
 
 def _generated_rule(schema: Schema, field: NestedField, expression: str) -> RowRule:
@@ -79,15 +126,26 @@ def computed_column(rule: RowRule, *, operations: bool) -> str:
     return f"CASE WHEN {is_left_out} THEN {rule.generated} ELSE {column} END"
 
 
-def violated_rule(rules: Sequence[RowRule], *, operations: bool) -> str:
+def violated_rule(rules: Sequence[RowRule], *, operations: bool, keeps_identities: bool = False) -> str:
     """An expression for the index of the first rule that a row breaks, or null.
 
-    With `operations` rows have an `__operation`, and those that write no row are not checked. A line break ends each
+    With `operations` rows have an `__operation`, and those that write no row are not checked. They are upserts, or with
+    `keeps_identities` changes of stored rows, which have their own values in identity columns. A line break ends each
     test, which may end in a comment.
     """
     deletes = "WHEN `__operation` < 2Y THEN NULL " if operations else ""
-    branches = " ".join(f"WHEN NOT ({rule.test}\n) THEN {number}" for number, rule in enumerate(rules))
+    tests = (_violates(rule, operations=operations, keeps_identities=keeps_identities) for rule in rules)
+    branches = " ".join(f"WHEN {test} THEN {number}" for number, test in enumerate(tests))
     return f"CAST(CASE {deletes}{branches} END AS INT)"
+
+
+def _violates(rule: RowRule, *, operations: bool, keeps_identities: bool) -> str:
+    test = f"NOT ({rule.test}\n)"
+    if rule.identity is None or not operations:
+        return test
+    if keeps_identities:
+        return f"`__operation` = 3Y AND {test}"
+    return f"{test} OR {quote_identifier(rule.name)} IS NULL" if rule.is_key else test
 
 
 def checked_columns(schema: Schema, expression: str) -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from sqlext.properties import KEY_ENFORCED
 from sqlext.spec.constraint import check_constraints, generated_columns, is_constraint, varchar_lengths
+from sqlext.spec.identity_column import identity_columns
 from sqlext.spec.metadata.stream_state import settings_of
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.transform import (
@@ -27,7 +28,10 @@ def create_table_text(name: TableName, metadata: TableMetadata) -> str:
     """
     schema, sort_order = metadata.schema(), metadata.sort_order()
     lengths = varchar_lengths(metadata.properties)
-    generated = generated_columns(metadata.properties)
+    generated = {
+        id: f"GENERATED ALWAYS AS {_in_brackets(text)}" for id, text in generated_columns(metadata.properties).items()
+    }
+    generated |= {id: one.clause() for id, one in identity_columns(metadata.properties).items()}
     lines = [_column(field, lengths, generated.get(field.id)) for field in schema.fields]
     if schema.identifier_field_ids:
         enforced = "ENFORCED" if KEY_ENFORCED.of(metadata.properties) else "NOT ENFORCED"
@@ -58,9 +62,9 @@ def _in_brackets(expression: str) -> str:
     return f"({expression}\n)" if "--" in expression else f"({expression})"
 
 
-def _column(field: NestedField, lengths: Mapping[int, int], expression: str | None) -> str:
+def _column(field: NestedField, lengths: Mapping[int, int], generated: str | None) -> str:
     required = " NOT NULL" if field.required else ""
     default = "" if field.write_default is None else f" DEFAULT {write_default_text(field)}"
-    default = default if expression is None else f" GENERATED ALWAYS AS {_in_brackets(expression)}"
+    default = default if generated is None else f" {generated}"
     comment = "" if field.doc is None else f" COMMENT {quote_string(field.doc)}"
     return f"{quote_identifier(field.name)} {ddl_type_text(field.type, field.id, lengths)}{required}{default}{comment}"

@@ -7,8 +7,8 @@ never a bound, and fields inside a list or a map have neither counts nor bounds.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 from uuid import UUID
 
@@ -65,6 +65,10 @@ class MetricsConfig:
             ),
             METADATA_METRICS_MAX_INFERRED.of(properties),
         )
+
+    def with_bounds(self, columns: Iterable[str]) -> MetricsConfig:
+        """The metrics with exact bounds of these columns."""
+        return replace(self, columns=(*self.columns, *((name, FULL) for name in columns)))
 
     def require_columns(self, schema: Schema) -> None:
         """Raises AnalysisError INVALID_TABLE_PROPERTY for a column that the schema lacks, as Iceberg does."""

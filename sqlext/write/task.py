@@ -32,7 +32,7 @@ from sqlext.write.delete_writer import EqualityDeleteWriter
 from sqlext.write.distinct_keys import DistinctKeys
 from sqlext.write.refused_rows import accepted_rows
 from sqlext.write.row_operation import DELETE, INSERT, MATCH, OPERATION_COLUMNS, UPDATE, RowPositions
-from sqlext.write.violated_rows import held_rows
+from sqlext.write.violated_rows import CheckedRows
 from sqlext.write.write_plan import WritePlan
 
 Batches = Iterator[pa.RecordBatch]
@@ -112,20 +112,25 @@ def _task(
     plan: WritePlan, begin: Callable[[FileIO, int, int], _Work], task_identity: TaskIdentity, io: FileIO | None
 ) -> WriteTask:
     def run(batches: Batches) -> Batches:
-        held = (held_rows(plan, batch) for batch in batches)
-        yield encode_messages(_run(begin, task_identity, io or plan.io, held))
+        yield encode_messages(_run(plan, begin, task_identity, io or plan.io, batches))
 
     return run
 
 
 def _run(
-    begin: Callable[[FileIO, int, int], _Work], task_identity: TaskIdentity, io: FileIO, batches: Batches
+    plan: WritePlan,
+    begin: Callable[[FileIO, int, int], _Work],
+    task_identity: TaskIdentity,
+    io: FileIO,
+    batches: Batches,
 ) -> list[TaskMessage]:
     work: _Work | None = None
     try:
-        work = begin(io, *task_identity())
+        task, attempt = task_identity()
+        work = begin(io, task, attempt)
+        checked = CheckedRows(plan, task)
         for batch in batches:
-            work.write(batch)
+            work.write(checked.of(batch))
         return work.close()
     except BaseException as error:
         if work is not None:

@@ -1,29 +1,99 @@
-"""Errors for rows that break a rule of the table. Spark computes the broken rule of each row as a further column."""
+"""Rows under the rules of the table: errors for those that break one, and values of identity columns for those without.
+Spark computes the broken rule of each row as a further column, and the number of tasks as the last one.
+
+Each of n tasks gives every n-th of the next values, so no two give the same one. Only the files of one attempt of a
+task are committed, whatever rows another attempt had. Values that no row gets are left out.
+"""
 
 from __future__ import annotations
 
 import json
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from sqlext.errors import DataError
+from sqlext.spec.constraint import RowRule
+from sqlext.spec.identity_column import GREATEST, LEAST
 from sqlext.spec.schema import Schema
 from sqlext.write.alignment import Aligner
+from sqlext.write.row_operation import UPDATE
 from sqlext.write.write_plan import WritePlan
 
 VIOLATED = "__violated"
 """The last column of rows under rules: the index of the first rule that the row breaks, or null."""
 
+TASKS = "__tasks"
+"""The last column of rows that are to get values: the number of tasks that write rows. It is null in rows that come
+from data files, and -1 if Spark has evaluated it before there were tasks."""
+
+# More than any job has tasks.
+_MANY_TASKS = 2**20
 _SHOWN_CHARACTERS = 80
+
+
+class CheckedRows:
+    """The rows of one run of a task, without the columns by which they are checked."""
+
+    def __init__(self, plan: WritePlan, task_id: int) -> None:
+        self._plan = plan
+        self._task_id = task_id
+        self._columns = {rule.name: rule for rule in plan.rules if rule.identity is not None}
+        self._given = dict.fromkeys(self._columns, 0)
+
+    def of(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        """The batch with values in its identity columns where it has the column `TASKS`. With `__operation` rows that
+        are not written stay as they are. Raises DataError IDENTITY_EXHAUSTED, and as `held_rows`."""
+        if not batch.num_columns or batch.schema.names[-1] != TASKS:
+            return held_rows(self._plan, batch)
+        tasks = _tasks(batch.column(batch.num_columns - 1))
+        if self._task_id >= tasks:
+            raise ValueError(f"task {self._task_id} is none of {tasks}")
+        rows = held_rows(self._plan, batch.select(range(batch.num_columns - 1)))
+        if not rows.num_rows:
+            return rows
+        for name, rule in self._columns.items():
+            at = rows.schema.get_field_index(name)
+            column = rows.column(at)
+            wanted = column.is_null().to_numpy(zero_copy_only=False)
+            if rows.schema.names[0] == "__operation":
+                wanted &= rows.column(0).to_numpy(zero_copy_only=False) >= UPDATE
+            count = int(np.count_nonzero(wanted))
+            if count:
+                new = np.zeros(rows.num_rows, np.int64)
+                new[wanted] = self._values(rule, tasks, count)
+                filled = pa.array(new, mask=~wanted)
+                rows = rows.set_column(at, rows.schema.field(at), pc.coalesce(column, filled))
+        return rows
+
+    def _values(self, rule: RowRule, tasks: int, count: int) -> NDArray[np.int64]:
+        values, given = rule.identity, self._given[rule.name]
+        assert values is not None
+        width = values.step * tasks
+        first = values.first + values.step * self._task_id + width * given
+        last = first + width * (count - 1)
+        if not (LEAST <= first <= GREATEST and LEAST <= last <= GREATEST):
+            raise DataError("IDENTITY_EXHAUSTED", column=rule.name, table=self._plan.table_name)
+        self._given[rule.name] = given + count
+        return first + np.arange(count, dtype=np.int64) * width
+
+
+def _tasks(counts: pa.Array) -> int:
+    """The number of tasks. Rows of data files come first only on the driver, which is one task."""
+    count = counts[0].as_py() if len(counts) else None
+    if count is None:
+        return _MANY_TASKS if len(counts) == 0 else 1
+    return count if count > 0 else _MANY_TASKS
 
 
 def held_rows(plan: WritePlan, batch: pa.RecordBatch) -> pa.RecordBatch:
     """The batch without its column `VIOLATED`, if it has one.
 
-    Raises DataError CHECK_CONSTRAINT_VIOLATION, GENERATED_COLUMN_VIOLATION or EXCEED_LIMIT_LENGTH for the first row
-    that breaks a rule.
+    Raises DataError CHECK_CONSTRAINT_VIOLATION, GENERATED_COLUMN_VIOLATION, IDENTITY_VALUE_GIVEN,
+    NULL_IN_REQUIRED_COLUMN or EXCEED_LIMIT_LENGTH for the first row that breaks a rule.
     """
     if not batch.num_columns or batch.schema.names[-1] != VIOLATED:
         return batch
@@ -42,6 +112,10 @@ def _violation(plan: WritePlan, number: int, row: pa.RecordBatch) -> DataError:
         return DataError(
             "EXCEED_LIMIT_LENGTH", column=rule.name, table=plan.table_name, limit=rule.limit, values=values
         )
+    if rule.identity is not None:
+        if not row.column(rule.name)[0].is_valid:
+            return DataError("NULL_IN_REQUIRED_COLUMN", column=rule.name, table=plan.table_name)
+        return DataError("IDENTITY_VALUE_GIVEN", column=rule.name, table=plan.table_name, values=values)
     if rule.generated is not None:
         return DataError(
             "GENERATED_COLUMN_VIOLATION",

@@ -19,6 +19,7 @@ from sqlext.properties import (
     require_writable,
 )
 from sqlext.spec.constraint import RowRule
+from sqlext.spec.identity_column import identity_columns
 from sqlext.spec.manifests.row_lineage import LAST_UPDATED, ROW_ID
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.partition_spec import PartitionSpec
@@ -113,7 +114,7 @@ class WritePlan:
             row_group_size=PARQUET_ROW_GROUP_SIZE_BYTES.of(properties),
             compression=PARQUET_COMPRESSION.of(properties),
             compression_level=_compression_level(PARQUET_COMPRESSION.of(properties), properties),
-            metrics=MetricsConfig.from_properties(properties),
+            metrics=_metrics(metadata),
             rules=tuple(rules),
             bloom_filters=BloomFilters.from_properties(properties),
             layout=FileLayout.from_properties(properties),
@@ -121,6 +122,14 @@ class WritePlan:
             buffer_size=WRITE_BUFFER_SIZE.of(properties),
             spills=WRITE_BUFFER_SPILLABLE.of(properties),
         )
+
+
+def _metrics(metadata: TableMetadata) -> MetricsConfig:
+    """The metrics that the properties ask for, and bounds of identity columns, by which a commit knows how far they
+    have counted."""
+    ids = identity_columns(metadata.properties)
+    counted = [field.name for field in metadata.schema().fields if field.id in ids]
+    return MetricsConfig.from_properties(metadata.properties).with_bounds(counted)
 
 
 def _compression_level(codec: str, properties: Mapping[str, str]) -> int | None:

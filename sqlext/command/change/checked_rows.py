@@ -1,4 +1,4 @@
-"""New rows with the index of the first constraint that each violates."""
+"""New rows with the index of the first constraint that each violates, marked to get values of identity columns."""
 
 from __future__ import annotations
 
@@ -8,21 +8,23 @@ from pyspark.sql import functions as F
 from sqlext.command.check_definition import require_allowed
 from sqlext.sql.row_rules import computed_column, violated_rule
 from sqlext.sql.tokens.quoting import quote_identifier
-from sqlext.write.violated_rows import VIOLATED
+from sqlext.write.violated_rows import TASKS, VIOLATED
 from sqlext.write.write_plan import WritePlan
 
 
-def with_violations(rows: DataFrame, plan: WritePlan, *, operations: bool = False) -> DataFrame:
+def with_violations(
+    rows: DataFrame, plan: WritePlan, *, operations: bool = False, keeps_identities: bool = False
+) -> DataFrame:
     """The rows with their generated columns computed, and a column `VIOLATED` for the write task; unchanged if the
     table has no constraints.
 
-    The column is `violated_rule`; `operations`: the rows begin with operation, file and position. Raises AnalysisError
-    INVALID_CHECK_CONSTRAINT for a CHECK in the metadata with a function that is not allowed.
+    The column is `violated_rule`, by both arguments; `operations`: the rows begin with operation, file and position.
+    Raises AnalysisError INVALID_CHECK_CONSTRAINT for a CHECK in the metadata with a function that is not allowed.
     """
     if not plan.rules:
         return rows
     for rule in plan.rules:
-        if rule.limit is None:
+        if rule.limit is None and rule.identity is None:
             require_allowed(rows.sparkSession, rule.name, rule.test)
     computed = {rule.name: computed_column(rule, operations=operations) for rule in plan.rules if rule.generated}
     if computed:
@@ -32,4 +34,12 @@ def with_violations(rows: DataFrame, plan: WritePlan, *, operations: bool = Fals
                 for name in rows.columns
             )
         )
-    return rows.select("*", F.expr(violated_rule(plan.rules, operations=operations)).alias(VIOLATED))
+    violated = violated_rule(plan.rules, operations=operations, keeps_identities=keeps_identities)
+    return with_task_count(rows.select("*", F.expr(violated).alias(VIOLATED)), plan)
+
+
+def with_task_count(rows: DataFrame, plan: WritePlan) -> DataFrame:
+    """The rows with a column `TASKS` for the write task, if the table has identity columns. It is 1, as if one task
+    wrote all; a job of several puts their number there."""
+    counts = any(rule.identity is not None for rule in plan.rules)
+    return rows.select("*", F.lit(1).alias(TASKS)) if counts else rows

@@ -9,6 +9,7 @@ from pyroaring import BitMap64
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from sqlext.command.change.checked_rows import with_task_count
 from sqlext.command.change.distribution import distribute, keeps_order, partition_expressions, write_distributed
 from sqlext.command.change.enforced_key import Removed, require_unique_keys
 from sqlext.command.change.materialized_change import MaterializedChange, materialize_change
@@ -105,13 +106,18 @@ def _rewrite(
         return ()
     plan = operation.plan.with_row_lineage() if has_row_ids(target) else operation.plan
     task = write_rows(plan, task_identity=task_identity)
+
+    def counted(rows: DataFrame) -> DataFrame:
+        return with_task_count(rows, operation.plan) if inserted else rows
+
     if keeps_order(metadata):
-        return write_distributed(_united([*moved, *inserted]).drop(*_PLACE), metadata, task, writer).data_files
+        united = counted(_united([*moved, *inserted]).drop(*_PLACE))
+        return write_distributed(united, metadata, task, writer).data_files
     # Rows of one file stay together and in their order, so that bounds remain narrow.
     by_file = [*(F.expr(text) for text in partition_expressions(metadata)), F.col("_file")]
     stable = [one.repartition(*by_file).sortWithinPartitions(*_PLACE) for one in [_united(moved)] if moved]
     spread = _united([*stable, *(distribute(one, metadata) for one in inserted)])
-    return write_by(writer, spread.drop(*_PLACE), task, lambda rows: rows).data_files
+    return write_by(writer, counted(spread.drop(*_PLACE)), task, lambda rows: rows).data_files
 
 
 def _kept(spark: SparkSession, target: Target, rows: DataFrame, paths: list[str]) -> DataFrame:

@@ -30,7 +30,7 @@ def insert_only(
     the condition are a conflict.
     """
     metadata = target.table.metadata
-    operation = begin_write(metadata, target.version.io, str(target.name), environment.rng)
+    operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
     # New rows inherit their row ids.
     rows = changed_rows(spark, operation, change).drop(ROW_ID.name)
     read_set = read_set_of(rows, target.version, conflict_scope(change, target), target.overtaken)

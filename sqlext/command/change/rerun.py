@@ -16,6 +16,7 @@ from typing import TypeVar
 
 from sqlext.command.environment import Environment, Rerun, longest_wait_s, statement_turn
 from sqlext.errors import StaleRead
+from sqlext.scan.identity_bounds import live_identities
 
 T = TypeVar("T")
 _RERUNS_AT_ONCE = 1
@@ -36,6 +37,13 @@ def run_with_reruns(environment: Environment, table: Sequence[str], run: Callabl
             if turn is not None:
                 environment.queue.leave(turn)
         environment = replace(environment, overtaken=_overtaken(environment, table, overtaken_by))
+
+
+def gives_identities(environment: Environment, table: Sequence[str]) -> bool:
+    """Whether the table has identity columns, so that also a write that reads no row has to run again after another:
+    both have given the same values. Raises as `Catalogs.locate`."""
+    _, loaded = environment.catalogs.locate(tuple(table))
+    return bool(live_identities(loaded.metadata))
 
 
 def _overtaken(environment: Environment, table: Sequence[str], conflict: StaleRead) -> Rerun:

@@ -45,7 +45,8 @@ class RowChange:
     row has the key of the row that it replaces. `row_filter` selects exactly the rows of a DELETE; None if it cannot be
     expressed. `one_copy`: a SELECT, at higher cost, for a table with several rows of a key: it replaces one and deletes
     the others. `kept_columns` are not assigned: new rows have the values of the replaced rows. `query` is `lowered` as
-    analysed by Spark; None before that.
+    analysed by Spark; None before that. `gives_rows`: new rows are those of a source, as in an UPSERT, so that one that
+    replaces another has no values of it in identity columns.
     """
 
     lowered: str
@@ -59,6 +60,7 @@ class RowChange:
     one_copy: str | None = None
     kept_columns: tuple[str, ...] = ()
     query: DataFrame | None = None
+    gives_rows: bool = False
 
 
 class KeyHasCopies(Exception):
@@ -87,7 +89,9 @@ def changed_rows(spark: SparkSession, operation: WriteOperation, change: RowChan
     """The rows of the lowered SELECT; new rows are checked against the table's constraints by `hold`."""
     log_lowered(change.lowered)
     rows = change_query(spark, change)
-    return with_violations(rows, operation.plan, operations=True) if has_new_rows(rows) else rows
+    if not has_new_rows(rows):
+        return rows
+    return with_violations(rows, operation.plan, operations=True, keeps_identities=not change.gives_rows)
 
 
 def conflict_scope(change: RowChange, target: Target) -> ConflictScope:

@@ -21,8 +21,10 @@ from sqlext.commit.actions.recorded_action import RecordedAction, Recorder
 from sqlext.commit.actions.row_delta import RowDelta
 from sqlext.commit.actions.schema_change import WriteWithSchema
 from sqlext.commit.snapshot.deletion_vectors import DeletedRows
+from sqlext.commit.state.identity_change import counting
 from sqlext.errors import AnalysisError, StaleRead, ValidationConflict
 from sqlext.properties import MAX_RERUNS
+from sqlext.scan.identity_bounds import examined_marks
 from sqlext.scan.scan_plan import FileScanTask, deletes_all_rows
 from sqlext.spark.catalog.remembered_metadata import HeldMetadata
 from sqlext.spark.catalog.session_catalogs import TableVersion, handle_of
@@ -44,7 +46,8 @@ class Target:
 
     `name` is as written, maybe with a branch. If the statement adds columns, `table` has them, `grown_from` is the
     catalog's version without them, and `held` keeps the new metadata, which has no file, in the cache. `settings`
-    override table properties when the statement writes files. `overtaken` is the conflict that ended the previous run.
+    override table properties when the statement writes files, as those with the state of identity columns. `overtaken`
+    is the conflict that ended the previous run.
     `as_committed` wraps the statement's action before the commit; `recorder` records its changelog.
     """
 
@@ -74,12 +77,14 @@ class Target:
 
 
 def commit_change(environment: Environment, target: Target, action: Action) -> None:
-    """Commits `action` to the target, together with the columns that the statement adds and the batch that it is.
+    """Commits `action` to the target, together with the state of identity columns, the columns that the statement adds
+    and the batch that it is.
 
     Raises BatchRanBefore if the target has the batch, and otherwise as `Environment.commit`, but no StaleRead after
     `write.conflict.max-reruns` reruns: ValidationConflict.
     """
     base = target.table
+    action = counting(action, base.metadata, target.written_as)
     if target.grown_from is not None:
         base = target.grown_from
         schema = target.table.metadata.schema()
@@ -121,9 +126,12 @@ def load_target(environment: Environment, spark: SparkSession, name: TableName, 
     handle = travel(handle_of(name.catalog, table), table.metadata, place.at)
     to = destination(spark, table.metadata, written_branch(handle.branch, branch, str(name)), str(name))
     overtaken = None if environment.overtaken is None else environment.overtaken.conflict
+    examined = examined_marks(
+        environment.catalogs.catalog(name.catalog).io, environment.scans.manifests, table.metadata
+    )
     version = environment.version(name.catalog, table, to.branch)
     recorder = recorder_of(environment, spark, name.catalog, table)
-    return Target(name, table, version, to, overtaken=overtaken, recorder=recorder)
+    return Target(name, table, version, to, settings=examined, overtaken=overtaken, recorder=recorder)
 
 
 def load_whole_target(environment: Environment, spark: SparkSession, name: TableName) -> Target:

@@ -12,7 +12,7 @@ from sqlext.commit.actions.constraint_change import ChangeConstraints
 from sqlext.errors import AnalysisError, DataError, NotFoundError
 from sqlext.spark.query.lowered_sql import lowered_query
 from sqlext.spec.constraint import CHECK_PREFIX, CheckConstraint, check_constraints
-from sqlext.sql.row_rules import checked_columns
+from sqlext.sql.row_rules import checked_columns, require_no_identity_in_checks
 from sqlext.sql.statements.statement import AddConstraint, DropConstraint
 from sqlext.sql.tokens.quoting import quote_identifier
 from sqlext.write.violated_rows import shown_row
@@ -30,6 +30,7 @@ def add_constraint(environment: Environment, spark: SparkSession, statement: Add
         check = CheckConstraint(name.removeprefix(CHECK_PREFIX), expression)
         if any(one.name.lower() == check.name.lower() for one in known):
             raise AnalysisError("CONSTRAINT_ALREADY_EXISTS", name=check.name, table=target.name)
+        require_no_identity_in_checks(metadata.schema(), {**metadata.properties, name: expression})
         _require_rows(spark, target, check)
     snapshot = target.version.snapshot
     change = ChangeConstraints(properties, checked_snapshot_id=None if snapshot is None else snapshot.snapshot_id)

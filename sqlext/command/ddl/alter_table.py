@@ -14,8 +14,11 @@ from sqlext.commit.actions import order_change
 from sqlext.commit.actions.order_change import ChangeWriteOrder
 from sqlext.commit.actions.schema_change import ChangeSchema
 from sqlext.commit.actions.spec_change import AddField, ChangeSpec, DropField, FieldTerm, SpecChange
+from sqlext.commit.state.identity_change import SyncIdentity as SyncIdentityAction
 from sqlext.errors import AnalysisError, UnsupportedError
+from sqlext.scan.identity_bounds import live_identities
 from sqlext.spark.catalog.data_type import type_to_spark
+from sqlext.spark.query.lowered_sql import lowered_query
 from sqlext.spark.session.session_settings import is_case_sensitive
 from sqlext.spec.constraint import check_constraints
 from sqlext.spec.metadata.table_metadata import TableMetadata
@@ -46,9 +49,11 @@ from sqlext.sql.statements.statement import (
     PartitionTerm,
     ReplacedColumns,
     SortTerm,
+    SyncIdentity,
     TableName,
 )
 from sqlext.sql.syntax.type_name import TimestampSetting, parse_type
+from sqlext.sql.tokens.quoting import quote_identifier, quote_string
 
 
 def alter_columns(environment: Environment, spark: SparkSession, statement: AlterColumns) -> Outcome:
@@ -59,6 +64,24 @@ def alter_columns(environment: Environment, spark: SparkSession, statement: Alte
     for change in changes:
         _require_unchecked(change, table.metadata)
     environment.commit(statement.table.catalog, table, ChangeSchema(changes, exact))
+    return Outcome()
+
+
+def sync_identity(environment: Environment, spark: SparkSession, statement: SyncIdentity) -> Outcome:
+    """Counts on behind the values that rows of any branch have; no rows. Raises AnalysisError NO_IDENTITY_COLUMN."""
+    table = environment.catalogs.load(statement.table.parts)
+    metadata = table.metadata
+    field = resolve_field(metadata.schema(), statement.column, case_sensitive=is_case_sensitive(spark))
+    column = live_identities(metadata).get(field.id)
+    if column is None:
+        raise AnalysisError("NO_IDENTITY_COLUMN", column=field.name, name=statement.table)
+    branches = [name for name, one in metadata.refs.items() if one.type == "branch"]
+    extreme = f"{'max' if column.step > 0 else 'min'}({quote_identifier(field.name)})"
+    name = ".".join(quote_identifier(part) for part in statement.table.parts)
+    texts = [f"SELECT {extreme} FROM {name} VERSION AS OF {quote_string(branch)}" for branch in branches]
+    furthest = column.furthest(lowered_query(spark, text).collect()[0][0] for text in texts)
+    if furthest is not None:
+        environment.commit(statement.table.catalog, table, SyncIdentityAction(field.id, furthest))
     return Outcome()
 
 

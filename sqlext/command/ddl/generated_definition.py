@@ -16,7 +16,7 @@ from sqlext.spark.shim.java_objects import java_rows
 from sqlext.spec.constraint import generated_columns
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField
-from sqlext.sql.row_rules import checked_columns, foreign_column, generated_names
+from sqlext.sql.row_rules import checked_columns, foreign_column, generated_names, identity_names
 from sqlext.sql.tokens.quoting import quote_identifier
 
 _WAY_OUT = "Write a deterministic expression over the other columns of one row"
@@ -26,6 +26,7 @@ def require_generated(spark: SparkSession, schema: Schema, properties: Mapping[s
     """Raises AnalysisError INVALID_GENERATED_COLUMN for a generated column that cannot be one, and Spark's errors for
     an expression that it cannot analyse."""
     generated, names = generated_columns(properties), generated_names(schema, properties)
+    names |= identity_names(schema, properties)
     for field in schema.fields:
         if field.id in generated:
             _require(spark, schema, field, generated[field.id], names)
@@ -41,7 +42,7 @@ def _require(spark: SparkSession, schema: Schema, field: NestedField, expression
     fault = foreign_column(expression, schema) or refused_expression(spark, expression)
     others = sorted(names & {*checked_columns(schema, expression)})
     if fault is None and others:
-        fault = f"it is computed from the generated column {others[0]}"
+        fault = f"it is computed from the generated or identity column {others[0]}"
     if fault is not None:
         raise AnalysisError("INVALID_GENERATED_COLUMN", column=field.name, reason=fault, way_out=_WAY_OUT)
     struct = StructType.fromJson(json.loads(json.dumps(schema_to_spark(schema))))

@@ -38,6 +38,7 @@ from sqlext.property_names import require_changeable, require_valid_properties
 from sqlext.spark.catalog.session_catalogs import TableVersion, handle_of
 from sqlext.spark.catalog.time_travel import travel
 from sqlext.spark.query.instant import evaluated_time
+from sqlext.spec.identity_column import identity_state
 from sqlext.spec.metadata.metadata_update import UpgradeFormatVersion
 from sqlext.spec.metadata.reference import MAIN_BRANCH, SnapshotReference
 from sqlext.spec.metadata.snapshot import SnapshotLogEntry
@@ -174,6 +175,7 @@ def _cloned(
     version_of_format = FORMAT_VERSION.of({FORMAT_VERSION.name: str(before.format_version), **changed})
     changed.pop(FORMAT_VERSION.name, None)
     kept = {key: text for key, text in settings_of(before.properties).items() if key not in removed}
+    kept |= identity_state(before.properties)
     with_properties = replace(before, properties={**kept, **changed})
     name = str(statement.name)
     require_upserts_kept(before, with_properties, name)

@@ -8,12 +8,14 @@ from itertools import count
 from typing import Any
 
 from sqlext.commit.rules.bucket_layout import with_buckets
+from sqlext.commit.rules.identity_rules import require_unordered_identities
 from sqlext.commit.rules.upsert_rules import require_upsert_rules
 from sqlext.errors import AnalysisError
 from sqlext.properties import FORMAT_VERSION, KEY_ENFORCED, KEY_RELY, PRIMARY_KEY, as_stored, kept_by_replace
 from sqlext.property_names import require_valid_properties
 from sqlext.spec.constraint import GENERATED_PREFIX, LENGTH_PREFIX, check_constraints, is_constraint
 from sqlext.spec.field_path import FieldPath, listed_paths, path_text
+from sqlext.spec.identity_column import IDENTITY_PREFIX, STATE_PREFIXES
 from sqlext.spec.metadata.stream_state import settings_of
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.name_case import require_distinct_fields
@@ -25,10 +27,10 @@ from sqlext.spec.schema import Schema, assign_fresh_ids
 from sqlext.spec.sort_order import UNSORTED, SortField, SortOrder
 from sqlext.spec.stored_fields import require_storable
 from sqlext.spec.transform import Transform, parse_transform
-from sqlext.spec.types import NestedField
+from sqlext.spec.types import LongType, NestedField
 from sqlext.spec.version_feature import require_version
 from sqlext.sql.binding import resolve_field
-from sqlext.sql.row_rules import require_plain_check
+from sqlext.sql.row_rules import require_no_identity_in_checks, require_plain_check
 from sqlext.sql.statements.statement import ColumnDefinition, CreateTable, PartitionTerm, SortTerm
 from sqlext.sql.syntax.type_name import TimestampSetting, parse_type
 from sqlext.write.bloom_filters import BloomFilters
@@ -97,8 +99,29 @@ def define_table(
                     way_out="Leave one of both out",
                 )
             properties[f"{GENERATED_PREFIX}{field.id}"] = column.generated_text
+        if column.identity is not None:
+            _require_identity(column, field)
+            properties[f"{IDENTITY_PREFIX}{field.id}"] = column.identity.encode()
     terms = [(t.transform, t.column, t.parameter, t.name) for t in statement.partitioning]
     return complete(keyed, terms, statement.ordering, properties, replaced, case_sensitive=case_sensitive)
+
+
+def _require_identity(column: ColumnDefinition, field: NestedField) -> None:
+    """Raises AnalysisError IDENTITY_COLUMNS_UNSUPPORTED_DATA_TYPE, IDENTITY_COLUMN_WITH_DEFAULT_VALUE, and
+    INVALID_IDENTITY_COLUMN for one with an expression."""
+    assert column.identity is not None
+    if not isinstance(field.type, LongType):
+        raise AnalysisError("IDENTITY_COLUMNS_UNSUPPORTED_DATA_TYPE", column=column.name, type=field.type)
+    if column.default_text is not None:
+        raise AnalysisError(
+            "IDENTITY_COLUMN_WITH_DEFAULT_VALUE",
+            column=column.name,
+            default=column.default_text,
+            identity=column.identity.clause(),
+        )
+    if column.generated_text is not None:
+        reason, way_out = "it has an expression", "Leave one of both out"
+        raise AnalysisError("INVALID_IDENTITY_COLUMN", column=column.name, reason=reason, way_out=way_out)
 
 
 def assign_ids(columns: Schema, replaced: TableMetadata | None) -> Schema:
@@ -144,6 +167,8 @@ def complete(
         raise AnalysisError("INVALID_PRIMARY_KEY", reason=f"{KEY_ENFORCED.name} is set, but no key is declared")
     for check in check_constraints(definition.properties):
         require_plain_check(check.name, check.expression, schema)
+    require_no_identity_in_checks(schema, definition.properties)
+    require_unordered_identities(schema, definition.sort_order, definition.properties)
     require_upsert_rules(definition.schema, definition.spec, definition.properties, "the new table")
     return definition
 
@@ -182,9 +207,11 @@ def with_identifier_fields(schema: Schema, key: Sequence[FieldPath]) -> Schema:
 def _settable(properties: Mapping[str, str]) -> Mapping[str, str]:
     """The user's properties. Raises AnalysisError RESERVED_TABLE_PROPERTY for those that Spark or the table sets."""
     for name in properties:
-        if name.startswith((LENGTH_PREFIX, GENERATED_PREFIX)):
+        if name.startswith((LENGTH_PREFIX, GENERATED_PREFIX, IDENTITY_PREFIX, *STATE_PREFIXES)):
             reason = "the table assigns field ids"
-            way_out = "the type VARCHAR(n)" if name.startswith(LENGTH_PREFIX) else "GENERATED ALWAYS AS (…)"
+            way_out = "GENERATED … AS IDENTITY"
+            if name.startswith((LENGTH_PREFIX, GENERATED_PREFIX)):
+                way_out = "the type VARCHAR(n)" if name.startswith(LENGTH_PREFIX) else "GENERATED ALWAYS AS (…)"
             raise AnalysisError("RESERVED_TABLE_PROPERTY", name=name, reason=reason, way_out=way_out)
         if name in _NOT_STORED:
             reason, way_out = "Spark reserves it", "the clause USING or LOCATION"

@@ -8,7 +8,7 @@ from typing import Any
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.command.change.destination import written_branch
-from sqlext.command.change.rerun import run_with_reruns
+from sqlext.command.change.rerun import gives_identities, run_with_reruns
 from sqlext.command.change.row_level import Target, load_target
 from sqlext.command.change.schema_evolution import grown_for_rows, merges_schema
 from sqlext.command.dml.replaced_rows import ReplacedRows
@@ -36,10 +36,9 @@ def write_data_frame(
 
     Raises as an INSERT does, and as `write_options`.
     """
-    if arguments["mode"] == "append":
-        return run_with_reruns(
-            environment, _written_name(arguments).parts, lambda now: _write_once(now, spark, arguments, rows)
-        )
+    table = _written_name(arguments).parts
+    if arguments["mode"] == "append" or gives_identities(environment, table):
+        return run_with_reruns(environment, table, lambda now: _write_once(now, spark, arguments, rows))
     return _write_once(environment, spark, arguments, rows)
 
 

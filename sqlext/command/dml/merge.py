@@ -34,13 +34,14 @@ from sqlext.spark.query.driver_rows import estimate
 from sqlext.spark.query.lowered_sql import log_lowered, lowered_query
 from sqlext.spark.query.store_assignment import is_ansi, require_strict_policy
 from sqlext.spark.session.session_settings import coerces_structs, is_case_sensitive
+from sqlext.spec.identity_column import with_values_given
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import StructType
 from sqlext.sql.bound_merge import BoundMerge, bind_merge
 from sqlext.sql.lowering.key_upsert import KeyUpsert, key_upsert, lower_resolved_upsert, lower_upsert_source
 from sqlext.sql.lowering.merge import lower_merge, source_select
 from sqlext.sql.lowering.merge_scope import compares_keys, has_unconditional_clause
-from sqlext.sql.row_rules import generated_names
+from sqlext.sql.row_rules import generated_names, identity_names
 from sqlext.sql.statements.statement import Merge
 
 _INTEGRAL = {"tinyint", "smallint", "int", "bigint"}
@@ -84,21 +85,26 @@ _PlannedMerge = PlannedChange | KeyedChange | _GivenRows | _RowsByKey
 def merge(
     environment: Environment, spark: SparkSession, statement: Merge, summary: Sequence[tuple[str, str]] = ()
 ) -> Outcome:
-    """Runs the statement. The outcome has one row of counts. `summary` are more entries of the snapshot summary."""
-    target, planned = planned_merge(environment, spark, statement)
+    """Runs the statement. The outcome has one row of counts. `summary` are more entries of the snapshot summary, of a
+    merge of rows that have values in identity columns."""
+    target, planned = planned_merge(environment, spark, statement, gives_identities=bool(summary))
     if summary:
         destination = replace(target.destination, summary=(*target.destination.summary, *summary))
-        target = replace(target, destination=destination)
+        settings = {**target.settings, **with_values_given(target.table.metadata.properties)}
+        target = replace(target, destination=destination, settings=settings)
     counts = planned.carry_out(environment, spark, target)
     care_after_commit(environment, spark, target)
     return Outcome([counts.row()])
 
 
-def planned_merge(environment: Environment, spark: SparkSession, statement: Merge) -> tuple[Target, _PlannedMerge]:
+def planned_merge(
+    environment: Environment, spark: SparkSession, statement: Merge, *, gives_identities: bool = False
+) -> tuple[Target, _PlannedMerge]:
     """The target, with the columns that the statement adds, and the planned change. Nothing is written.
 
     A key upsert (the condition is equality on the identifier fields, matched rows are updated whole, others inserted)
-    may find replaced rows by key; any other MERGE is one SELECT with a join. Raises AnalysisError and NotFoundError.
+    may find replaced rows by key; any other MERGE is one SELECT with a join, as is one into a table with identity
+    columns, whose values stay. With `gives_identities` rows have theirs. Raises AnalysisError and NotFoundError.
     """
     require_strict_policy(spark)
     target = load_target(environment, spark, statement.table)
@@ -113,8 +119,12 @@ def planned_merge(environment: Environment, spark: SparkSession, statement: Merg
     by_place = has_order_or_kinds(target, source.columns)
     coerces = not by_place and coerces_structs(spark) and _has_structs(schema)
     generated = generated_names(schema, target.table.metadata.properties)
-    bound = bind_merge(statement, schema, source.columns, generated=generated, case_sensitive=exact)
-    upsert = None if coerces else key_upsert(bound)
+    counted = identity_names(schema, target.table.metadata.properties)
+    identities = frozenset() if gives_identities else counted
+    bound = bind_merge(
+        statement, schema, source.columns, generated=generated, identities=identities, case_sensitive=exact
+    )
+    upsert = None if coerces or (counted and not by_place) else key_upsert(bound)
     isolation = MERGE_ISOLATION_LEVEL.of(target.table.metadata.properties)
     if upsert is None or not keys_compare_as_stored(bound, source):
         return target, _planned_join(environment, target, bound, source, coerces=coerces)

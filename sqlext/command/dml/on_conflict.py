@@ -26,7 +26,7 @@ from sqlext.spark.session.session_settings import is_case_sensitive
 from sqlext.spec.name_case import name_key
 from sqlext.spec.row_kind import GIVEN_KIND
 from sqlext.sql.lowering.on_conflict import lower_on_conflict, replaces_whole_rows
-from sqlext.sql.row_rules import generated_names
+from sqlext.sql.row_rules import generated_names, identity_names
 from sqlext.sql.statements.statement import Insert, OnConflict
 
 
@@ -68,6 +68,9 @@ def _is_upsert(target: Target, insert: Insert, conflict: OnConflict, case_sensit
     metadata = target.table.metadata
     has_order = bool(UPSERT_SEQUENCE_FIELD.of(metadata.properties))
     schema = metadata.schema()
+    keys = {field.name for field in schema.identifier_fields}
+    if not identity_names(schema, metadata.properties) <= keys:
+        return False
     return not has_order and replaces_whole_rows(insert, conflict, schema, case_sensitive=case_sensitive)
 
 
@@ -86,6 +89,7 @@ def _planned(
             target.relation,
             schema,
             generated=generated_names(schema, target.table.metadata.properties),
+            identities=identity_names(schema, target.table.metadata.properties),
             row_ids=has_row_ids(target),
             kinds=GIVEN_KIND in batch.columns,
             case_sensitive=is_case_sensitive(rows.sparkSession),

@@ -22,6 +22,7 @@ from sqlext.commit.actions.undo_commit import UndoOnce
 from sqlext.errors import AnalysisError
 from sqlext.properties import MERGE_MODE
 from sqlext.spark.query.lowered_sql import log_lowered, lowered_query
+from sqlext.spec.identity_column import with_values_given
 from sqlext.spec.metadata.snapshot import Snapshot, share_row_ids
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.metadata.undone_snapshot import UNDONE_SNAPSHOT, not_undoable, undoing
@@ -83,7 +84,11 @@ def _as_undo(target: Target, snapshot_id: int) -> Target:
     """The target, whose commit tells which snapshot it undoes, and does so once."""
     summary = (*target.destination.summary, (UNDONE_SNAPSHOT, str(snapshot_id)))
     destination = replace(target.destination, summary=summary)
-    return replace(target, destination=destination, as_committed=lambda action: UndoOnce(snapshot_id, action))
+    # Rows that come back have their values.
+    settings = {**target.settings, **with_values_given(target.table.metadata.properties)}
+    return replace(
+        target, destination=destination, settings=settings, as_committed=lambda action: UndoOnce(snapshot_id, action)
+    )
 
 
 def _undone_change(environment: Environment, target: Target, snapshot: Snapshot) -> UndoneChange:

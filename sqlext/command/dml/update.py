@@ -21,7 +21,7 @@ from sqlext.spark.query.store_assignment import require_strict_policy
 from sqlext.spark.scan.exact_filter import exact_filter
 from sqlext.spark.session.session_settings import is_case_sensitive
 from sqlext.sql.lowering.update import keeps_keys, kept_columns, lower_update
-from sqlext.sql.row_rules import generated_names
+from sqlext.sql.row_rules import generated_names, identity_names, require_kept
 from sqlext.sql.statements.statement import Update
 
 
@@ -40,6 +40,9 @@ def planned_update(environment: Environment, spark: SparkSession, statement: Upd
     schema = target.table.metadata.schema()
     exact = is_case_sensitive(spark)
     generated = generated_names(schema, target.table.metadata.properties)
+    kept = kept_columns(statement, schema, case_sensitive=exact)
+    identities = identity_names(schema, target.table.metadata.properties)
+    require_kept(identities, (field.name for field in schema.fields if field.name not in kept), "UPDATE")
     lowered = lower_update(
         statement,
         schema,
@@ -58,9 +61,7 @@ def planned_update(environment: Environment, spark: SparkSession, statement: Upd
         lowered,
         UPDATE_ISOLATION_LEVEL.of(target.table.metadata.properties),
         keeps_keys=keeps_keys(statement, schema, case_sensitive=exact),
-        kept_columns=tuple(
-            name for name in kept_columns(statement, schema, case_sensitive=exact) if name not in generated
-        ),
+        kept_columns=tuple(name for name in kept if name not in generated),
         query=query,
     )
     facts = replace(facts_of(target, UPDATE_MODE), expected_rows=guessed, keeps_columns=bool(change.kept_columns))

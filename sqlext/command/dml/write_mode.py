@@ -49,7 +49,7 @@ def in_tasks(rows: DataFrame, most: int | None) -> DataFrame:
 def with_options(target: Target, options: WriteOptions) -> Target:
     """The target with the snapshot properties and settings of one write's options."""
     to = replace(target.destination, summary=options.summary)
-    return replace(target, destination=to, settings=options.settings)
+    return replace(target, destination=to, settings={**target.settings, **options.settings})
 
 
 def is_upsert(target: Target, options: WriteOptions, *, overwrites: bool) -> bool:

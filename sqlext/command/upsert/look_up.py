@@ -30,7 +30,7 @@ from sqlext.write.distinct_keys import require_distinct
 from sqlext.write.refused_rows import accepted_rows
 from sqlext.write.row_operation import DELETE
 from sqlext.write.task import write_rows
-from sqlext.write.violated_rows import held_rows
+from sqlext.write.violated_rows import CheckedRows
 
 Otherwise = Callable[[], Counts]
 
@@ -56,7 +56,7 @@ def upsert_by_lookup(
     if found is None:
         return too_many()
     schema = target.table.metadata.schema()
-    held = held_rows(operation.plan, _one_batch(found))
+    held = CheckedRows(operation.plan, task_id=0).of(_one_batch(found))
     rows = pa.Table.from_batches([accepted_rows(operation.plan, held, 1)])
     keys = rows.select([field.name for field in schema.identifier_fields])
     for name in keys.column_names:

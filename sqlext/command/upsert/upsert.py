@@ -159,4 +159,6 @@ def _joined(target: Target, batch: ChangeBatch, relation: str, isolation: str) -
         for one_copy in (False, True)
     )
     scope = replace(OWN_KEYS, removed_if_changed=not compared)
-    return RowChange(lowered, isolation, distinct_keys=True, keeps_keys=True, scope=scope, one_copy=one_copy)
+    return RowChange(
+        lowered, isolation, distinct_keys=True, keeps_keys=True, scope=scope, one_copy=one_copy, gives_rows=True
+    )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from sqlext.commit.action import CommitContext, StagedChange
+from sqlext.commit.rules.identity_rules import require_unordered_identities
 from sqlext.errors import AnalysisError
 from sqlext.properties import DISTRIBUTION_MODE, Distribution
 from sqlext.spec.metadata.metadata_update import AddSortOrder, MetadataUpdate, SetDefaultSortOrder, SetProperties
@@ -41,6 +42,7 @@ class ChangeWriteOrder:
         if base is None:
             raise ValueError("a change of the write order needs a table")
         order = numbered_order(sort_order(self.terms, base.schema()), base)
+        require_unordered_identities(base.schema(), order, base.properties)
         updates: list[MetadataUpdate] = []
         if order not in base.sort_orders:
             updates.append(AddSortOrder(order))

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import TypeVar
 
+from sqlext.commit.rules.identity_rules import OF_ROWS, misused_identity_columns
 from sqlext.commit.rules.merge_rules import has_merge_engine, merge_engine
 from sqlext.commit.rules.retention_rules import broken_retention_rules
 from sqlext.commit.rules.sequence_field import kind_column, row_order
@@ -31,7 +32,6 @@ from sqlext.spec.schema import Schema
 from sqlext.spec.transform import VoidTransform
 
 _T = TypeVar("_T")
-_OF_ROWS = ("sequence.field", "write.upsert.sequence-field", ROWKIND_FIELD.name)
 
 
 def require_upserts_kept(before: TableMetadata, after: TableMetadata, name: str) -> None:
@@ -52,7 +52,8 @@ def require_upserts_kept(before: TableMetadata, after: TableMetadata, name: str)
 
 def require_upsert_rules(schema: Schema, spec: PartitionSpec, properties: Mapping[str, str], name: str) -> None:
     """Raises AnalysisError UPSERT_WITHOUT_KEY, UPSERT_PARTITION_NOT_IN_KEY, INVALID_SEQUENCE_FIELD,
-    INVALID_ROWKIND_FIELD, INVALID_MERGE_ENGINE, INVALID_CHANGELOG_PRODUCER or INVALID_RETENTION."""
+    INVALID_ROWKIND_FIELD, INVALID_MERGE_ENGINE, INVALID_CHANGELOG_PRODUCER, INVALID_GENERATED_COLUMN,
+    INVALID_IDENTITY_COLUMN or INVALID_RETENTION."""
     for error in _broken_rules(schema, spec, properties, name):
         raise error
 
@@ -107,13 +108,14 @@ def _broken_rules(
         except AnalysisError as broken:
             yield broken
     yield from _misused_generated_columns(schema, properties)
+    yield from misused_identity_columns(schema, spec, properties)
     yield from broken_retention_rules(schema, spec, properties, name)
 
 
 def _misused_generated_columns(schema: Schema, properties: Mapping[str, str]) -> Iterator[AnalysisError]:
     """Rows are ordered, merged and found by their key before generated columns are computed."""
     generated = {field.id: field.name for field in schema.fields if field.id in generated_columns(properties)}
-    of_order = {part.strip().lower() for known in _OF_ROWS for part in properties.get(known, "").split(",")}
+    of_order = {part.strip().lower() for known in OF_ROWS for part in properties.get(known, "").split(",")}
     for id, column in generated.items():
         reason, way_out = None, "Use a plain column, whose value the query computes"
         if id in schema.identifier_field_ids:

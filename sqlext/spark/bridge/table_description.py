@@ -15,6 +15,7 @@ from sqlext.spark.catalog.data_type import schema_to_spark, struct_as_stored, st
 from sqlext.spark.catalog.hidden_columns import partition_column
 from sqlext.spark.catalog.partition_grouping import shown_fields
 from sqlext.spark.catalog.session_catalogs import TableVersion
+from sqlext.spec.identity_column import identity_columns
 from sqlext.spec.metadata.stream_state import settings_of
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.partition_spec import PartitionField
@@ -54,7 +55,7 @@ def describe(version: TableVersion, scans: ScanBridge) -> Mapping[str, Any]:
     lost = tuple(key.in_deletes for key in keys.values() if key.is_lost)
     return {
         **described,
-        "schema": schema_to_spark(schema),
+        "schema": schema_to_spark(_with_values_left_out(version.metadata, schema)),
         "stored_schema": struct_as_stored(StructType((*schema.fields, *lost))),
         "reused_ids": _reused_ids(version.metadata, schema),
         "row_lineage": version.metadata.format_version > 2,
@@ -68,6 +69,13 @@ def describe(version: TableVersion, scans: ScanBridge) -> Mapping[str, Any]:
         "resolves_keys": scans.resolves_keys(version),
         "lost_keys": struct_to_spark(StructType(lost)),
     }
+
+
+def _with_values_left_out(metadata: TableMetadata, schema: Schema) -> Schema:
+    """The schema as Spark writes it: rows need no values in identity columns."""
+    ids = identity_columns(metadata.properties).keys()
+    fields = (replace(field, required=False) if field.id in ids else field for field in schema.fields)
+    return replace(schema, fields=tuple(fields), identifier_field_ids=()) if ids else schema
 
 
 def _metadata_schema(version: TableVersion) -> Mapping[str, Any]:

@@ -1,4 +1,4 @@
-"""Constraints in DESCRIBE: key, NOT NULL, CHECKs, defaults and generated columns."""
+"""Constraints in DESCRIBE: key, NOT NULL, CHECKs, defaults, generated and identity columns."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from sqlext.properties import KEY_ENFORCED, KEY_RELY
 from sqlext.spec.constraint import check_constraints, generated_columns
+from sqlext.spec.identity_column import identity_columns
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField, StructType
@@ -28,6 +29,12 @@ def described_constraints(metadata: TableMetadata, schema: Schema) -> Sequence[t
         (f"Generated {quote_name((field.name,))}", generated[field.id], "")
         for field in schema.fields
         if field.id in generated
+    ]
+    identities = identity_columns(metadata.properties)
+    rows += [
+        (f"Identity {quote_name((field.name,))}", identities[field.id].clause(), "")
+        for field in schema.fields
+        if field.id in identities
     ]
     return [("# Constraints", "", ""), *rows] if rows else []
 

@@ -43,6 +43,7 @@ from sqlext.write.commit_message import (
     origins_location,
 )
 from sqlext.write.row_operation import MATCH
+from sqlext.write.violated_rows import TASKS
 
 WriteTask = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
@@ -95,7 +96,10 @@ def run_write(rows: DataFrame, task: WriteTask, tasks: int | None = None) -> Wri
     """
     require_levels(rows)
     sent = for_executors(rows.sparkSession.sparkContext, _named(task, rows.columns))
-    job = _with_digits(_numbered(rows)).mapInArrow(sent, from_arrow_schema(MESSAGE_SCHEMA))
+    numbered = _numbered(rows)
+    if rows.columns[-1:] == [TASKS]:
+        numbered = _counting_tasks(numbered)
+    job = _with_digits(numbered).mapInArrow(sent, from_arrow_schema(MESSAGE_SCHEMA))
     try:
         messages = collect_written(job, tasks)
     except Exception:
@@ -213,6 +217,12 @@ def _numbered(rows: DataFrame) -> DataFrame:
     """The rows with column numbers as names: `mapInArrow` confuses names that differ in case only, and takes a backtick
     in a name for a quote."""
     return rows.toDF(*(str(number) for number in range(len(rows.columns))))
+
+
+def _counting_tasks(rows: DataFrame) -> DataFrame:
+    """The rows with the number of tasks of the job in the last column."""
+    *others, last = rows.columns
+    return rows.select(*others, F.call_function("sqlext_task_count").alias(last))
 
 
 def _named(task: WriteTask, names: list[str]) -> WriteTask:

@@ -1,4 +1,4 @@
-"""Table properties with the state of streaming queries, consumers and idempotent batches.
+"""Table properties with the state of streaming queries, consumers, idempotent batches and identity columns.
 
 They are neither shown as settings of the table nor copied to another table, whose streams have other progress.
 """
@@ -6,6 +6,8 @@ They are neither shown as settings of the table nor copied to another table, who
 from __future__ import annotations
 
 from collections.abc import Mapping
+
+from sqlext.spec.identity_column import STATE_PREFIXES
 
 PROGRESS_PREFIX = "sqlext.stream."
 """Followed by the id of a streaming query: the property with its progress."""
@@ -18,6 +20,6 @@ CLONE_PREFIX = "sqlext.clone."
 
 
 def settings_of(properties: Mapping[str, str]) -> dict[str, str]:
-    """The properties without the state of streams, consumers, batches and clones."""
-    state = (PROGRESS_PREFIX, CONSUMER_PREFIX, BATCH_PREFIX, CLONE_PREFIX)
+    """The properties without the state of streams, consumers, batches, clones and identity columns."""
+    state = (PROGRESS_PREFIX, CONSUMER_PREFIX, BATCH_PREFIX, CLONE_PREFIX, *STATE_PREFIXES)
     return {name: value for name, value in properties.items() if not name.startswith(state)}

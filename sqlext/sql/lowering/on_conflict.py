@@ -23,6 +23,7 @@ from sqlext.sql.binding import (
     target_relation,
 )
 from sqlext.sql.lowering.text import hidden_column, null_of, selected, showing_hidden, with_ctes
+from sqlext.sql.row_rules import require_kept
 from sqlext.sql.statements.statement import Insert, OnConflict, Slice
 from sqlext.sql.tokens.expression_slice import plain_column
 from sqlext.sql.tokens.quoting import quote_identifier
@@ -49,20 +50,24 @@ def lower_on_conflict(
     schema: Schema,
     *,
     generated: frozenset[str] = frozenset(),
+    identities: frozenset[str] = frozenset(),
     row_ids: bool = False,
     kinds: bool = False,
     case_sensitive: bool = False,
 ) -> str:
     """Operation, file, position and columns of every change; with `row_ids` the row id of the changed row, with `kinds`
-    the column `GIVEN_KIND` of `rows`. Columns of `generated` that are not assigned are null, to be computed.
+    the column `GIVEN_KIND` of `rows`. Columns of `generated` that are not assigned are null, to be computed; those of
+    `identities` may not be assigned.
 
     `rows` is a relation of `__operation` and the table's columns, one row per key. Raises AnalysisError
-    ON_CONFLICT_SETS_KEY, and as `bind_assignments`.
+    ON_CONFLICT_SETS_KEY, IDENTITY_UPDATE_REFUSED, and as `bind_assignments`.
     """
     relation = target_relation(insert.table, insert.alias, schema, case_sensitive=case_sensitive)
     proposed_first = tuple(one for one in relation.columns if name_key(one, case_sensitive) != EXCLUDED)
     visible = Relation(relation.name, proposed_first, case_sensitive)
     assigned = _assigned(insert, conflict, schema, case_sensitive)
+    keys = frozenset(field.name for field in schema.identifier_fields)
+    require_kept(identities - keys, assigned, _WHERE)
     hidden = ["_file", "_pos", *([ROW_ID.name] if row_ids else [])]
     file, position, *row_id = ((hidden_column(name, insert.alias, relation, relation), name) for name in hidden)
     is_there = f"{file[0]} IS NOT NULL"
@@ -87,8 +92,8 @@ def lower_on_conflict(
     columns += row_id
     if kinds:
         columns.append((f"{EXCLUDED}.{quote_identifier(GIVEN_KIND)}", GIVEN_KIND))
-    keys = [field.name for field in schema.identifier_fields]
-    compared = " AND ".join(f"{relation.column(key)} = {EXCLUDED}.{quote_identifier(key)}" for key in keys)
+    pairs = ((relation.column(one.name), quote_identifier(one.name)) for one in schema.identifier_fields)
+    compared = " AND ".join(f"{key} = {EXCLUDED}.{name}" for key, name in pairs)
     joined = (
         f"SELECT {selected(columns)}\nFROM {rows} AS {EXCLUDED}\n"
         f"LEFT OUTER JOIN {showing_hidden(target, insert.alias, hidden, relation)}\nON {compared}"

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from sqlext.properties import Distribution
+from sqlext.spec.identity_column import IdentityColumn
 from sqlext.spec.schema_change import (
     DropColumn,
     DropIdentifierFields,
@@ -62,6 +63,7 @@ class ColumnDefinition:
     primary_key: bool = False
     default_text: str | None = None
     generated_text: str | None = None
+    identity: IdentityColumn | None = None
 
 
 TransformName: TypeAlias = Literal["identity", "bucket", "truncate", "year", "month", "day", "hour"]
@@ -404,6 +406,14 @@ class AlterColumns:
 
 
 @dataclass(frozen=True, slots=True)
+class SyncIdentity:
+    """ALTER TABLE … ALTER COLUMN … SYNC IDENTITY."""
+
+    table: TableName
+    column: Path
+
+
+@dataclass(frozen=True, slots=True)
 class AddPartitionField:
     term: PartitionTerm
     name: str | None = None
@@ -488,4 +498,5 @@ Statement: TypeAlias = (
     | AlterColumns
     | AlterPartitioning
     | AlterWriteOrder
+    | SyncIdentity
 )

@@ -2,6 +2,7 @@
 
 ADD COLUMN[S] | DROP COLUMN[S] | RENAME COLUMN | ALTER COLUMN | CHANGE COLUMN | REPLACE COLUMNS
 ADD | DROP | REPLACE PARTITION FIELD
+ALTER COLUMN … SYNC IDENTITY
 WRITE [DISTRIBUTED BY PARTITION] [[LOCALLY] ORDERED BY term, … | UNORDERED]
 SET | DROP IDENTIFIER FIELDS
 CLUSTER BY (column, …) | CLUSTER BY NONE
@@ -41,6 +42,7 @@ from sqlext.sql.statements.statement import (
     ReplacePartitionField,
     Slice,
     SortTerm,
+    SyncIdentity,
     TableName,
 )
 from sqlext.sql.statements.table_resolution import TableResolution
@@ -54,7 +56,7 @@ _COLUMN_CLAUSES = frozenset({"NOT", "NULL", "COMMENT", "FIRST", "AFTER", "DEFAUL
 _COLUMN_ACTIONS = frozenset({"TYPE", "COMMENT", "FIRST", "AFTER", "SET", "DROP"})
 _BEHIND_DEFAULT = frozenset({",", ")", "COMMENT", "FIRST", "AFTER"})
 
-AlterTable = AlterColumns | AlterPartitioning | AlterWriteOrder
+AlterTable = AlterColumns | AlterPartitioning | AlterWriteOrder | SyncIdentity
 
 
 def parse_alter_table(cursor: TokenCursor, name: TableName) -> AlterTable | None:
@@ -119,7 +121,12 @@ def _parse_rename_column(cursor: TokenCursor, name: TableName) -> AlterColumns:
     return AlterColumns(name, (RenameColumn(path, cursor.name("a column name")),))
 
 
-def _parse_alter_columns(cursor: TokenCursor, name: TableName) -> AlterColumns:
+def _parse_alter_columns(cursor: TokenCursor, name: TableName) -> AlterColumns | SyncIdentity:
+    first = cursor.position
+    path = _parse_column(cursor)
+    if cursor.accept("SYNC", "IDENTITY"):
+        return SyncIdentity(name, path)
+    cursor.position = first
     changes = [*_parse_alteration(cursor)]
     while cursor.accept(","):
         changes += _parse_alteration(cursor)

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from sqlext.errors import AnalysisError, ParseError
+from sqlext.spec.identity_column import IdentityColumn
 from sqlext.spec.name_case import name_key, require_distinct_names
 from sqlext.sql.statements.clone_statement import ShallowClone
 from sqlext.sql.statements.provider import is_iceberg, require_provider
@@ -27,6 +28,7 @@ from sqlext.sql.statements.statement import (
 from sqlext.sql.statements.table_resolution import SPARK_CATALOG, TableResolution
 from sqlext.sql.syntax.clone_syntax import at_clone, parse_clone
 from sqlext.sql.syntax.constraint_syntax import KeyCharacteristics, parse_check, parse_key_characteristics
+from sqlext.sql.syntax.identity_syntax import accept_identity
 from sqlext.sql.syntax.property_syntax import parse_properties
 from sqlext.sql.syntax.transform_syntax import parse_partition_term, parse_sort_term, parse_terms
 from sqlext.sql.syntax.type_name import is_type_text
@@ -265,6 +267,7 @@ def _parse_column(cursor: TokenCursor, columns: _Columns) -> ColumnDefinition:
     comment: str | None = None
     default: str | None = None
     generated: str | None = None
+    identity: IdentityColumn | None = None
     primary_key = False
     while not cursor.at_any(frozenset({",", ")"})) and not cursor.at_end:
         if nullable is None and cursor.accept("NOT", "NULL"):
@@ -276,6 +279,8 @@ def _parse_column(cursor: TokenCursor, columns: _Columns) -> ColumnDefinition:
         elif generated is None and cursor.at("GENERATED", "ALWAYS", "AS", "("):
             cursor.expect("GENERATED", "ALWAYS", "AS")
             generated = cursor.group().text[1:-1].strip()
+        elif identity is None and (found := accept_identity(cursor)) is not None:
+            identity = found
         elif comment is None and cursor.accept("COMMENT"):
             comment = cursor.string("a comment in quotes")
         elif not primary_key and _accept_column_key(cursor):
@@ -294,6 +299,7 @@ def _parse_column(cursor: TokenCursor, columns: _Columns) -> ColumnDefinition:
         primary_key=primary_key,
         default_text=default,
         generated_text=generated,
+        identity=identity,
     )
 
 
@@ -321,7 +327,7 @@ def _constraint_name(cursor: TokenCursor) -> str | None:
 
 def _refuse_column_clause(cursor: TokenCursor) -> None:
     reasons = {
-        "GENERATED": "a column is GENERATED ALWAYS AS (expression), once",
+        "GENERATED": "a column is GENERATED ALWAYS AS (expression), or AS IDENTITY, once",
         "UNIQUE": "only a PRIMARY KEY is kept. Leave it out, or make it the primary key",
         "REFERENCES": "Iceberg tables have no foreign keys. Leave it out",
         "COLLATE": "Iceberg strings have no collation. Leave it out",
