@@ -18,6 +18,7 @@ Users match on `condition`, a key of `error_conditions.CONDITIONS`, programs on 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -151,6 +152,15 @@ class ValidationConflict(SqlextError):
 
 class StaleRead(ValidationConflict):
     """Another commit changed rows of the read set; sqlext may rerun the statement without the user."""
+
+
+class IdentitiesTaken(StaleRead):
+    """Another commit gave values to an identity column that a statement has given too; `needed` has how many of them it
+    takes, by field id."""
+
+    def __init__(self, condition: str, *, needed: Mapping[int, int] | None = None, **parameters: Any) -> None:
+        super().__init__(condition, **parameters)
+        self.needed = needed or {}
 
 
 class BatchRanBefore(ValidationConflict):

@@ -71,6 +71,10 @@ class Catalog(Protocol):
         """Whether versions keep the `last-updated-ms` that their commits set."""
 
     @property
+    def compares_properties(self) -> bool:
+        """Whether a commit fails if another one has changed properties of the table, and nothing else."""
+
+    @property
     def keeps_files_of_clones(self) -> bool:
         """Whether tables of the catalog may be cloned: it drops and renames none that has the tag of a clone."""
 

@@ -206,6 +206,10 @@ class PendingCatalog:
         return self._catalog.keeps_timestamps
 
     @property
+    def compares_properties(self) -> bool:
+        return self._catalog.compares_properties
+
+    @property
     def keeps_files_of_clones(self) -> bool:
         return self._catalog.keeps_files_of_clones
 

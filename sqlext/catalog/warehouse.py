@@ -130,6 +130,10 @@ class WarehouseCatalog:
         return True
 
     @property
+    def compares_properties(self) -> bool:
+        return True
+
+    @property
     def keeps_files_of_clones(self) -> bool:
         return True
 

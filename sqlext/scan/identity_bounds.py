@@ -11,7 +11,6 @@ from sqlext.scan.filter.bound_column import bound_column
 from sqlext.scan.filter.value_range import decode_bound
 from sqlext.spec.avro.column import Octets
 from sqlext.spec.identity_column import (
-    MARK_PREFIX,
     IdentityColumn,
     IdentityMark,
     identity_columns,
@@ -37,21 +36,18 @@ def live_identities(metadata: TableMetadata) -> Mapping[int, IdentityColumn]:
     return {field.id: columns[field.id] for field in metadata.schema().fields if field.id in columns}
 
 
-def examined_marks(io: FileIO, manifests: ManifestCache, metadata: TableMetadata) -> Mapping[str, str]:
-    """The properties with the state of the identity columns, after a look at what other writers have added.
+def examined_marks(io: FileIO, manifests: ManifestCache, metadata: TableMetadata) -> Mapping[int, IdentityMark]:
+    """The state of each identity column, by field id, after a look at what other writers have added.
 
     Manifests that were written since the last such look are read, those of all branches. Values without bounds are not
     seen.
     """
-    if not live_identities(metadata):
-        return {}
-    found = {}
+    examined = {}
     for id, column in live_identities(metadata).items():
         mark = identity_mark(metadata.properties, id, column)
         furthest = furthest_since(io, manifests, metadata, id, column, mark.seen)
-        value = column.furthest((mark.value, furthest))
-        found[f"{MARK_PREFIX}{id}"] = IdentityMark(value, metadata.last_sequence_number).encode()
-    return found
+        examined[id] = IdentityMark(column.furthest((mark.value, furthest)), metadata.last_sequence_number)
+    return examined
 
 
 def furthest_since(

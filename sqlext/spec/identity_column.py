@@ -63,6 +63,10 @@ class IdentityColumn:
             return self.start
         return self.start + ((furthest - self.start) // self.step + 1) * self.step
 
+    def count(self, given_from: int | None, last: int) -> int:
+        """How many values there are behind `given_from` up to `last`, which is one of them or follows on one."""
+        return max((last - self.after(given_from)) // self.step + 1, 1)
+
 
 @dataclass(frozen=True, slots=True)
 class IdentityMark:

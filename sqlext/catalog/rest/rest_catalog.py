@@ -116,6 +116,10 @@ class RestCatalog:
         return False
 
     @property
+    def compares_properties(self) -> bool:
+        return False
+
+    @property
     def keeps_files_of_clones(self) -> bool:
         """False: the server drops tables, and other clients ask it to."""
         return False

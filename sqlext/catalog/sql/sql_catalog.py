@@ -116,6 +116,10 @@ class SqlCatalog:
         return True
 
     @property
+    def compares_properties(self) -> bool:
+        return True
+
+    @property
     def keeps_files_of_clones(self) -> bool:
         return True
 

@@ -11,6 +11,7 @@ from pyspark.sql import SparkSession
 
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.command.change.destination import destination, written_branch
+from sqlext.command.change.given_identities import identities_to_give
 from sqlext.command.change.read_set import ReadSet
 from sqlext.command.changelog.changelog_recorder import recorder_of
 from sqlext.command.environment import Environment
@@ -24,7 +25,6 @@ from sqlext.commit.snapshot.deletion_vectors import DeletedRows
 from sqlext.commit.state.identity_change import counting
 from sqlext.errors import AnalysisError, StaleRead, ValidationConflict
 from sqlext.properties import MAX_RERUNS
-from sqlext.scan.identity_bounds import examined_marks
 from sqlext.scan.scan_plan import FileScanTask, deletes_all_rows
 from sqlext.spark.catalog.remembered_metadata import HeldMetadata
 from sqlext.spark.catalog.session_catalogs import TableVersion, handle_of
@@ -123,15 +123,13 @@ def load_target(environment: Environment, spark: SparkSession, name: TableName, 
     if not place.is_head:
         raise AnalysisError("PLACE_READ_ONLY", name=name)
     require_writable_names((field.name for field in table.metadata.schema().fields), str(name))
+    table, state = identities_to_give(environment, name.catalog, table)
     handle = travel(handle_of(name.catalog, table), table.metadata, place.at)
     to = destination(spark, table.metadata, written_branch(handle.branch, branch, str(name)), str(name))
     overtaken = None if environment.overtaken is None else environment.overtaken.conflict
-    examined = examined_marks(
-        environment.catalogs.catalog(name.catalog).io, environment.scans.manifests, table.metadata
-    )
     version = environment.version(name.catalog, table, to.branch)
     recorder = recorder_of(environment, spark, name.catalog, table)
-    return Target(name, table, version, to, settings=examined, overtaken=overtaken, recorder=recorder)
+    return Target(name, table, version, to, settings=state, overtaken=overtaken, recorder=recorder)
 
 
 def load_whole_target(environment: Environment, spark: SparkSession, name: TableName) -> Target:

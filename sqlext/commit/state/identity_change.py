@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from sqlext.commit.action import Action, CommitContext, StagedChange, Staging
@@ -10,9 +10,9 @@ from sqlext.commit.actions.append import AppendFiles
 from sqlext.commit.actions.overwrite import OverwriteFiles
 from sqlext.commit.actions.overwrite_rows import OverwriteRows
 from sqlext.commit.actions.row_delta import RowDelta
-from sqlext.errors import StaleRead
+from sqlext.errors import IdentitiesTaken
 from sqlext.scan.identity_bounds import furthest_of, furthest_since, live_identities, marks_of
-from sqlext.spec.identity_column import FLOOR_PREFIX, MARK_PREFIX, IdentityMark
+from sqlext.spec.identity_column import FLOOR_PREFIX, GREATEST, LEAST, MARK_PREFIX, IdentityColumn, IdentityMark
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.metadata.metadata_update import SetProperties
 from sqlext.spec.metadata.requirement import AssertTableUUID
@@ -21,20 +21,33 @@ from sqlext.spec.metadata.table_metadata import TableMetadata
 
 
 def counting(action: Action, planned_on: TableMetadata, written_as: TableMetadata) -> Action:
-    """`action`, together with the new state of the identity columns if its data files have values behind the state of
-    `written_as`, by which they were given; that of `planned_on` is the one that must still be there."""
+    """`action`, together with the new state of the identity columns, if its data files have values behind those that
+    `planned_on` has given; `written_as` has the state from which they were given.
+
+    That one is behind the state of `planned_on` if others have added values meanwhile, and before it if values were
+    reserved.
+    """
     columns = live_identities(planned_on)
     if not columns:
         return action
-    files, marks = _data_files(action), marks_of(written_as)
+    files, before, given_from = _data_files(action), marks_of(planned_on), marks_of(written_as)
     moved: dict[int, IdentityMark] = {}
     for id, column in columns.items():
         furthest = furthest_of(files, id, column)
-        if furthest is not None and column.is_further(furthest, marks[id].value):
-            moved[id] = IdentityMark(furthest, marks[id].seen)
+        known = column.furthest((before[id].value, given_from[id].value))
+        if furthest is not None and column.is_further(furthest, known):
+            moved[id] = IdentityMark(furthest, given_from[id].seen)
     if not moved:
         return action
-    return GiveIdentities(action, moved, {id: marks[id].value for id in moved}, marks_of(planned_on))
+    # More values than were reserved may be values of others.
+    expected = {
+        id: (given_from if _is_reserved(columns[id], before[id], given_from[id]) else before)[id].value for id in moved
+    }
+    return GiveIdentities(action, moved, {id: given_from[id].value for id in moved}, expected)
+
+
+def _is_reserved(column: IdentityColumn, counted: IdentityMark, given_from: IdentityMark) -> bool:
+    return counted.value is not None and column.is_further(counted.value, given_from.value)
 
 
 def _data_files(action: Action) -> Sequence[ContentFile]:
@@ -51,14 +64,14 @@ class GiveIdentities:
     """Commits `write`, whose rows have values of identity columns behind `given_from`, and `moved`, the state of those
     columns after them.
 
-    Raises StaleRead, so that the statement runs again, if the state is not `expected` any more, or if another writer
-    has added a value behind `given_from`: the rows may have values that others have too.
+    Raises IdentitiesTaken, so that the statement runs again, if the state is not `expected` any more, or if another
+    writer has added a value behind `given_from`: the rows may have values that others have too.
     """
 
     write: Action
     moved: Mapping[int, IdentityMark]
     given_from: Mapping[int, int | None]
-    expected: Mapping[int, IdentityMark]
+    expected: Mapping[int, int | None]
 
     def begin(self, context: CommitContext) -> Staging:
         return _Staging(self, context, self.write.begin(context))
@@ -88,18 +101,61 @@ class _Staging:
         action, context = self._action, self._context
         marks, columns = marks_of(base), live_identities(base)
         for id, mark in action.moved.items():
-            if id not in columns or marks[id].value != action.expected[id].value:
-                raise self._stale("another commit gave values")
+            if id not in columns or marks[id].value != action.expected[id]:
+                raise self._taken("another commit gave values", columns)
             if base.last_sequence_number == mark.seen and base.format_version > 1:
                 continue
             # One that is not sqlext adds values and leaves the state as it is.
             added = furthest_since(context.io, context.manifests, base, id, columns[id], mark.seen)
             if added is not None and columns[id].is_further(added, action.given_from[id]):
-                raise self._stale("another commit added values")
+                raise self._taken("another commit added values", columns)
 
-    def _stale(self, what: str) -> StaleRead:
+    def _taken(self, what: str, columns: Mapping[int, IdentityColumn]) -> IdentitiesTaken:
+        action = self._action
+        needed = {
+            id: columns[id].count(action.given_from[id], mark.value)
+            for id, mark in action.moved.items()
+            if id in columns and mark.value is not None
+        }
         reason = f"{what} to an identity column"
-        return StaleRead("CONCURRENT_CHANGE", name=self._context.name, reason=reason)
+        return IdentitiesTaken("CONCURRENT_CHANGE", name=self._context.name, reason=reason, needed=needed)
+
+
+@dataclass(frozen=True, slots=True)
+class ReserveIdentities:
+    """Counts on by a number of values for each column, which then belong to one statement.
+
+    `examined` has the furthest values that other writers are known to have added. `staged` is called for each attempt
+    with the last values that it reserves, by field id; those of the last attempt are the statement's. Only for a
+    catalog that compares properties: else two commits could reserve the same values.
+    """
+
+    needed: Mapping[int, int]
+    examined: Mapping[int, int | None]
+    staged: Callable[[Mapping[int, int]], None]
+
+    def begin(self, context: CommitContext) -> ReserveIdentities:
+        return self
+
+    def stage(self, base: TableMetadata | None) -> StagedChange:
+        if base is None:
+            raise ValueError("identity columns are those of a table")
+        columns, marks = live_identities(base), marks_of(base)
+        last: dict[int, int] = {}
+        for id in self.needed.keys() & columns.keys():
+            known = columns[id].furthest((marks[id].value, self.examined.get(id)))
+            last[id] = columns[id].after(known) + (self.needed[id] - 1) * columns[id].step
+        last = {id: value for id, value in last.items() if LEAST <= value <= GREATEST}
+        self.staged(last)
+        properties = {f"{MARK_PREFIX}{id}": IdentityMark(value, marks[id].seen).encode() for id, value in last.items()}
+        updates = (SetProperties(properties),) if properties else ()
+        return StagedChange(base, updates, (AssertTableUUID(base.table_uuid),))
+
+    def finish(self, landed: Snapshot | None) -> None:
+        """No files."""
+
+    def abandon(self) -> None:
+        """No files."""
 
 
 @dataclass(frozen=True, slots=True)
