@@ -23,7 +23,7 @@ from sqlext.spark.catalog.data_type import require_spark_types
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField
 from sqlext.sql.parser import parse
-from sqlext.sql.row_rules import require_plain_check
+from sqlext.sql.row_rules import require_no_identity_in_checks, require_plain_check
 from sqlext.sql.statements.provider import require_provider
 from sqlext.sql.statements.statement import CreateTable
 from sqlext.sql.tokens.plain_literal import column_value, read_literal
@@ -122,6 +122,7 @@ def _create(environment: Environment, statement: CreateTable) -> None:
     require_spark_types(definition.schema)
     checks = check_properties(NO_SESSION, statement.checks, definition.schema, require=_require_check)
     definition = replace(definition, properties={**definition.properties, **checks})
+    require_no_identity_in_checks(definition.schema, definition.properties)
     if environment.catalogs.opened.of(name.catalog).cares_for_keyed_tables:
         definition = looking_after_itself(definition)
     action = CreateTableAction(

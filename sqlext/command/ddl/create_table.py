@@ -45,6 +45,7 @@ from sqlext.spark.session.session_settings import is_case_sensitive
 from sqlext.spec.constraint import check_constraints
 from sqlext.spec.metadata.table_metadata import new_table_metadata
 from sqlext.spec.schema import Schema
+from sqlext.sql.row_rules import require_no_identity_in_checks
 from sqlext.sql.statements.provider import require_provider
 from sqlext.sql.statements.statement import CreateTable, TableName
 from sqlext.sql.syntax.type_name import TimestampSetting
@@ -143,6 +144,7 @@ def _define(
         raise AnalysisError("ROW_KINDS_BYPASSED", name=name, column=kinds, way_out=way_out)
     for check in check_constraints(definition.properties):
         require_condition(spark, check.name, check.expression, definition.schema)
+    require_no_identity_in_checks(definition.schema, definition.properties)
     require_generated(spark, definition.schema, definition.properties)
     catalog = environment.catalogs.catalog(name.catalog)
     identifier = TableIdentifier(name.parts[1:-1], name.table)

@@ -26,13 +26,19 @@ def require_generated(spark: SparkSession, schema: Schema, properties: Mapping[s
     """Raises AnalysisError INVALID_GENERATED_COLUMN for a generated column that cannot be one, and Spark's errors for
     an expression that it cannot analyse."""
     generated, names = generated_columns(properties), generated_names(schema, properties)
-    names |= identity_names(schema, properties)
     for field in schema.fields:
         if field.id in generated:
-            _require(spark, schema, field, generated[field.id], names)
+            _require(spark, schema, field, generated[field.id], names, identity_names(schema, properties))
 
 
-def _require(spark: SparkSession, schema: Schema, field: NestedField, expression: str, names: frozenset[str]) -> None:
+def _require(
+    spark: SparkSession,
+    schema: Schema,
+    field: NestedField,
+    expression: str,
+    names: frozenset[str],
+    identities: frozenset[str],
+) -> None:
     if field.required:
         reason, way_out = (
             "it is NOT NULL, or part of the key",
@@ -40,9 +46,11 @@ def _require(spark: SparkSession, schema: Schema, field: NestedField, expression
         )
         raise AnalysisError("INVALID_GENERATED_COLUMN", column=field.name, reason=reason, way_out=way_out)
     fault = foreign_column(expression, schema) or refused_expression(spark, expression)
-    others = sorted(names & {*checked_columns(schema, expression)})
-    if fault is None and others:
-        fault = f"it is computed from the generated or identity column {others[0]}"
+    columns = checked_columns(schema, expression)
+    for kind, known in (("generated", names), ("identity", identities)):
+        others = sorted(known & {*columns})
+        if fault is None and others:
+            fault = f"it is computed from the {kind} column {others[0]}"
     if fault is not None:
         raise AnalysisError("INVALID_GENERATED_COLUMN", column=field.name, reason=fault, way_out=_WAY_OUT)
     struct = StructType.fromJson(json.loads(json.dumps(schema_to_spark(schema))))

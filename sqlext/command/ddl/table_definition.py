@@ -30,7 +30,7 @@ from sqlext.spec.transform import Transform, parse_transform
 from sqlext.spec.types import LongType, NestedField
 from sqlext.spec.version_feature import require_version
 from sqlext.sql.binding import resolve_field
-from sqlext.sql.row_rules import require_no_identity_in_checks, require_plain_check
+from sqlext.sql.row_rules import require_plain_check
 from sqlext.sql.statements.statement import ColumnDefinition, CreateTable, PartitionTerm, SortTerm
 from sqlext.sql.syntax.type_name import TimestampSetting, parse_type
 from sqlext.write.bloom_filters import BloomFilters
@@ -167,7 +167,6 @@ def complete(
         raise AnalysisError("INVALID_PRIMARY_KEY", reason=f"{KEY_ENFORCED.name} is set, but no key is declared")
     for check in check_constraints(definition.properties):
         require_plain_check(check.name, check.expression, schema)
-    require_no_identity_in_checks(schema, definition.properties)
     require_unordered_identities(schema, definition.sort_order, definition.properties)
     require_upsert_rules(definition.schema, definition.spec, definition.properties, "the new table")
     return definition

@@ -47,7 +47,7 @@ def require_unordered_identities(schema: Schema, order: SortOrder, properties: M
     ids = identity_columns(properties).keys()
     for field in order.fields:
         if field.source_id in ids:
-            reason = "the table's rows are to be sorted by it, which they are before they get values"
+            reason = "rows are sorted before they get its values"
             way_out = "Leave it out of the order: in each file its values follow the order of the rows"
             column = schema.column_name(field.source_id)
             raise AnalysisError("INVALID_IDENTITY_COLUMN", column=column, reason=reason, way_out=way_out)
