@@ -35,5 +35,6 @@ class Extensions extends SparkSessionExtensionsProvider {
     extensions.injectFunction(UnscaledDecimal.function)
     extensions.injectFunction(TaskCount.function)
     extensions.injectFunction(ThetaSketch.function)
+    extensions.injectFunction(UnitedSketches.function)
   }
 }

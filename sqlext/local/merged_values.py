@@ -2,46 +2,20 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
 from decimal import ROUND_HALF_UP, Context, Decimal
 from functools import reduce
 from typing import Any
 
 from sqlext.errors import DataError, UnsupportedError
-from sqlext.spec.merge_engine import ColumnMerge
+from sqlext.local.merged_collections import collected, merged_map, merged_timed_map, nested_parts, nested_rows
+from sqlext.local.united_sketches import united
+from sqlext.local.values_of_key import ValuesOfKey, rank
+from sqlext.spec.merge_engine import BLANKS, SKETCH_FUNCTIONS, ColumnMerge
 from sqlext.spec.types import DecimalType, DoubleType, FloatType, Type
 
 _WIDE = Context(prec=80)
 _MOST = Decimal(10) ** 38
-
-
-@dataclass(frozen=True, slots=True)
-class RowOfKey:
-    """A given row's value of a column. `is_late`: it precedes the stored row; `takes`: it retracts its value."""
-
-    value: Any
-    is_late: bool = False
-    takes: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class ValuesOfKey:
-    """The values of the given rows that count, in the order of rows, and the `stored` value, None without a row."""
-
-    rows: Sequence[RowOfKey]
-    stored: Any
-    is_stored: bool
-    may_take: bool
-
-    def values(self, chosen: Callable[[RowOfKey], bool]) -> list[Any]:
-        """The values, none of them null, of the chosen rows."""
-        return [row.value for row in self.rows if row.value is not None and chosen(row)]
-
-    @property
-    def has_value(self) -> bool:
-        return any(row.value is not None for row in self.rows)
 
 
 def merged_value(merge: ColumnMerge, type: Type, of_key: ValuesOfKey) -> Any:
@@ -142,23 +116,16 @@ def _count(merge: ColumnMerge, type: Type, of_key: ValuesOfKey) -> Any:
 
 
 def _least(merge: ColumnMerge, type: Type, of_key: ValuesOfKey) -> Any:
-    return min(_with_stored(of_key), key=_rank, default=None)
+    return min(_with_stored(of_key), key=rank, default=None)
 
 
 def _greatest(merge: ColumnMerge, type: Type, of_key: ValuesOfKey) -> Any:
-    return max(_with_stored(of_key), key=_rank, default=None)
+    return max(_with_stored(of_key), key=rank, default=None)
 
 
 def _with_stored(of_key: ValuesOfKey) -> list[Any]:
     stored = [] if of_key.stored is None else [of_key.stored]
     return [*stored, *of_key.values(lambda row: True)]
-
-
-def _rank(value: Any) -> Any:
-    """A key for comparisons as in Spark: NaN is the greatest number, and texts are compared by bytes."""
-    if isinstance(value, float):
-        return (math.isnan(value), 0.0 if math.isnan(value) else value)
-    return value.encode() if isinstance(value, str) else value
 
 
 def _all(merge: ColumnMerge, type: Type, of_key: ValuesOfKey) -> Any:
@@ -172,35 +139,13 @@ def _any(merge: ColumnMerge, type: Type, of_key: ValuesOfKey) -> Any:
 
 
 def _list_of_text(merge: ColumnMerge, type: Type, of_key: ValuesOfKey) -> Any:
-    late, in_time = of_key.values(lambda row: row.is_late), of_key.values(lambda row: not row.is_late)
-    parts = [*late, *([] if of_key.stored is None else [of_key.stored]), *in_time]
-    return merge.delimiter.join(parts) if parts else None
-
-
-def _collection(merge: ColumnMerge, type: Type, of_key: ValuesOfKey) -> Any:
-    if of_key.stored is None and not of_key.has_value:
-        return None
-    late = of_key.values(lambda row: row.is_late and not row.takes)
-    in_time = of_key.values(lambda row: not row.is_late and not row.takes)
-    whole = [one for part in (*late, of_key.stored or [], *in_time) for one in part]
-    for taken in (one for part in of_key.values(lambda row: row.takes) for one in part):
-        at = next((at for at, one in enumerate(whole) if taken is not None and _equal(one, taken)), None)
-        if at is not None:
-            del whole[at]
-    return _distinct(whole) if merge.distinct else whole
-
-
-def _distinct(values: Iterable[Any]) -> list[Any]:
-    kept: list[Any] = []
-    for value in values:
-        if not any(_equal(value, one) for one in kept):
-            kept.append(value)
-    return kept
-
-
-def _equal(one: Any, other: Any) -> bool:
-    both_nan = isinstance(one, float) and isinstance(other, float) and math.isnan(one) and math.isnan(other)
-    return both_nan or one == other
+    texts = [text for text in of_key.in_order() if text.strip(BLANKS)]
+    if not texts or not merge.distinct:
+        return merge.delimiter.join(texts) if texts else of_key.stored
+    parts = dict.fromkeys(texts[0].split(merge.delimiter))
+    added = [part for text in texts[1:] for part in text.split(merge.delimiter) if part.strip(BLANKS)]
+    new = [part for part in dict.fromkeys(added) if part not in parts]
+    return merge.delimiter.join([texts[0], *new])
 
 
 _FUNCTIONS: Mapping[str, Callable[[ColumnMerge, Type, ValuesOfKey], Any]] = {
@@ -216,5 +161,10 @@ _FUNCTIONS: Mapping[str, Callable[[ColumnMerge, Type, ValuesOfKey], Any]] = {
     "first_value": _first,
     "first_non_null_value": _first_non_null,
     "listagg": _list_of_text,
-    "collect": _collection,
+    "collect": collected,
+    "merge_map": merged_map,
+    "merge_map_with_keytime": merged_timed_map,
+    "nested_update": nested_rows,
+    "nested_partial_update": nested_parts,
+    **dict.fromkeys(SKETCH_FUNCTIONS, united),
 }

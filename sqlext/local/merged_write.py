@@ -28,8 +28,9 @@ from sqlext.local.given_rows import GivenRows
 from sqlext.local.keyed_rows import kept_rows, places
 from sqlext.local.keyed_write import StoredKeys, key_columns, stored_keys
 from sqlext.local.local_scan import columns_of, rows_at, stored_fields
-from sqlext.local.merged_values import RowOfKey, ValuesOfKey, merged_value
+from sqlext.local.merged_values import merged_value
 from sqlext.local.position_change import PositionChange, begin, carry_out
+from sqlext.local.values_of_key import RowOfKey, ValuesOfKey
 from sqlext.properties import MERGE_MODE
 from sqlext.scan.row_changes import codes_of
 from sqlext.spec.manifests.row_lineage import ROW_ID

@@ -20,10 +20,15 @@ PAIMON = (
         deduplicate.ignore-delete
         dynamic-bucket.target-row-num
         fields.*.aggregate-function
+        fields.*.count-limit
         fields.*.distinct
         fields.*.ignore-retract
         fields.*.list-agg-delimiter
+        fields.*.nested-key
+        fields.*.nested-key-null-strategy
+        fields.*.nested-sequence-field
         fields.*.sequence-group
+        fields.*.ts-field
         fields.default-aggregate-function
         first-row.ignore-delete
         full-compaction.delta-commits
@@ -99,17 +104,6 @@ PAIMON = (
         "a delete takes the values of a sequence group back, or none",
         "Use partial-update.remove-record-on-delete, or DELETE",
         "partial-update.remove-record-on-sequence-group",
-    ),
-    *refused(
-        "there is no aggregate function of nested rows or maps",
-        "Use collect, or aggregate in a query",
-        """
-        fields.*.count-limit
-        fields.*.nested-key
-        fields.*.nested-key-null-strategy
-        fields.*.nested-sequence-field
-        fields.*.ts-field
-        """,
     ),
     *refused(
         "what takes a row and brings it with the same values is told as no change",

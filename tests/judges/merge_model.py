@@ -32,6 +32,96 @@ def _without(values: Any, gone: Any) -> Any:
     return left
 
 
+def _listed(parts: bool) -> Step:
+    def step(so_far: Any, value: Any, taken: bool) -> Any:
+        if value is None or not value.strip():
+            return so_far
+        if so_far is None or not so_far.strip():
+            return value
+        if not parts:
+            return f"{so_far},{value}"
+        for part in value.split(","):
+            if part.strip() and part not in so_far.split(","):
+                so_far = f"{so_far},{part}"
+        return so_far
+
+    return step
+
+
+def _merged_map(so_far: Any, value: Any, taken: bool) -> Any:
+    if value is None or (taken and so_far is None):
+        return so_far
+    if taken:
+        return [(key, one) for key, one in so_far if key not in dict(value)]
+    return list({**dict(so_far or []), **dict(value)}.items())
+
+
+def _merged_timed_map(so_far: Any, value: Any, taken: bool) -> Any:
+    if so_far is None or value is None:
+        return value if so_far is None else so_far
+    merged = dict(so_far)
+    for key, one in value:
+        if one is None:
+            merged.pop(key, None)
+        elif one["ts"] is not None:
+            before = merged.get(key)
+            if before is None or before["ts"] is None or one["ts"] > before["ts"]:
+                merged[key] = one
+    return list(merged.items())
+
+
+def _nested(options: Mapping[str, str]) -> Step:
+    key, sequence = options.get("nested-key"), options.get("nested-sequence-field")
+    limit = int(options.get("count-limit", 2**31))
+
+    def step(so_far: Any, value: Any, taken: bool) -> Any:
+        if value is None or (taken and so_far is None):
+            return so_far
+        rows = [one for one in so_far or [] if one is not None]
+        for one in value:
+            if one is None:
+                continue
+            same = [other for other in rows if (other == one if key is None else other[key] == one[key])]
+            if taken:
+                rows = [other for other in rows if other not in same]
+            elif key is None or not same:
+                rows += [one] if len(rows) < limit else []
+            elif sequence is None or all(place(one[sequence]) >= place(other[sequence]) for other in same):
+                rows = [*(other for other in rows if other not in same), one]
+        return rows
+
+    return step
+
+
+def _nested_parts(so_far: Any, value: Any, taken: bool) -> Any:
+    """By `id`, elements without which are ignored."""
+    if value is None:
+        return so_far
+    rows = list(so_far or [])
+    for one in value:
+        if one is None or one["id"] is None:
+            continue
+        for other in [other for other in rows if other["id"] == one["id"]]:
+            rows.remove(other)
+            one = {name: other[name] if part is None else part for name, part in one.items()}
+        rows.append(one)
+    return rows
+
+
+def _step(column: str, function: str, options: Mapping[str, str]) -> Step:
+    said = {
+        name.removeprefix(f"fields.{column}."): value
+        for name, value in options.items()
+        if name.startswith(f"fields.{column}.")
+    }
+    match function:
+        case "listagg":
+            return _listed(said.get("distinct") == "true")
+        case "nested_update":
+            return _nested(said)
+    return STEPS[function]
+
+
 STEPS: Mapping[str, Step] = {
     "sum": _adding(lambda a, b: a + b, lambda a, b: (a or 0) - b),
     "product": _adding(lambda a, b: a * b, lambda a, b: (1 if a is None else a) / b),
@@ -39,8 +129,10 @@ STEPS: Mapping[str, Step] = {
     "max": _adding(max),
     "bool_and": _adding(lambda a, b: a and b),
     "bool_or": _adding(lambda a, b: a or b),
-    "listagg": _adding(lambda a, b: f"{a},{b}"),
     "collect": _adding(lambda a, b: a + b, _without),
+    "merge_map": _merged_map,
+    "merge_map_with_keytime": _merged_timed_map,
+    "nested_partial_update": _nested_parts,
     "last_value": lambda so_far, value, taken: None if taken else value,
     "last_non_null_value": lambda so_far, value, taken: so_far if value is None else None if taken else value,
 }
@@ -48,7 +140,10 @@ STEPS: Mapping[str, Step] = {
 
 @dataclass
 class MergedTable:
-    """Rows by key. `functions` has each column's, by name; `orders` the column that tells its order (None: arrival)."""
+    """Rows by key. `functions` has each column's, by name; `orders` the column that tells its order (None: arrival).
+
+    `options` are properties of columns. An array has no nulls that the model must keep, and a map is a list of pairs.
+    """
 
     functions: Mapping[str, str]
     orders: Mapping[str, str | None]
@@ -56,6 +151,7 @@ class MergedTable:
     ignoring: frozenset[str] = frozenset()
     removes: str | None = None
     descending: bool = False
+    options: Mapping[str, str] = field(default_factory=dict)
     rows: dict[int, dict[str, Any]] = field(default_factory=dict)
 
     def write(self, batch: Sequence[Event]) -> None:
@@ -115,7 +211,7 @@ class MergedTable:
             if function == "last_non_null_value" and stored is not None and number == len(early):
                 result = result if value is None else value
                 continue
-            result = STEPS[function](result, value, taken)
+            result = _step(name, function, self.options)(result, value, taken)
         return result
 
     def _place(self, value: Any) -> tuple[bool, Any]:

@@ -5,6 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from sqlext.commit.rules.nested_rows import (
+    COUNT_LIMIT,
+    NESTED_KEY,
+    NESTED_SEQUENCE,
+    NULL_STRATEGY,
+    NUMBERS,
+    ORDERED,
+    TS_FIELD,
+    has_equality,
+    nested_rows,
+    time_field,
+)
 from sqlext.commit.rules.sequence_field import row_order, sequence_columns
 from sqlext.errors import AnalysisError
 from sqlext.properties import (
@@ -25,41 +37,33 @@ from sqlext.properties import (
     UPSERT_SEQUENCE_FIELD,
     TableProperty,
 )
-from sqlext.spec.merge_engine import FUNCTIONS, ColumnMerge, MergeEngine
+from sqlext.spec.merge_engine import FUNCTIONS, SKETCH_FUNCTIONS, ColumnMerge, MergeEngine, NestedRows
 from sqlext.spec.row_order import RowOrder
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import (
+    BinaryType,
     BooleanType,
-    DateType,
     DecimalType,
-    DoubleType,
-    FloatType,
     IntegerType,
     ListType,
     LongType,
     MapType,
     NestedField,
     StringType,
-    StructType,
-    TimestampType,
-    TimestamptzType,
-    Type,
-    UnknownType,
-    VariantType,
 )
 
-_NUMBERS = (IntegerType, LongType, FloatType, DoubleType, DecimalType)
-_ORDERED = (*_NUMBERS, StringType, DateType, TimestampType, TimestamptzType)
 _TYPES: Mapping[str, tuple[type, ...]] = {
-    "sum": _NUMBERS,
-    "product": _NUMBERS,
+    "sum": NUMBERS,
+    "product": NUMBERS,
     "count": (IntegerType, LongType),
-    "min": _ORDERED,
-    "max": _ORDERED,
+    "min": ORDERED,
+    "max": ORDERED,
     "bool_and": (BooleanType,),
     "bool_or": (BooleanType,),
     "listagg": (StringType,),
     "collect": (ListType,),
+    "merge_map": (MapType,),
+    **dict.fromkeys(SKETCH_FUNCTIONS, (BinaryType,)),
 }
 _FUNCTION, _IGNORE_RETRACT, _DISTINCT, _DELIMITER, _GROUP = (
     ".aggregate-function",
@@ -68,6 +72,17 @@ _FUNCTION, _IGNORE_RETRACT, _DISTINCT, _DELIMITER, _GROUP = (
     ".list-agg-delimiter",
     ".sequence-group",
 )
+# The functions that have an option.
+_OPTIONS: Mapping[str, tuple[str, ...]] = {
+    _DISTINCT: ("collect", "listagg"),
+    _DELIMITER: ("listagg",),
+    NESTED_KEY: ("nested_update", "nested_partial_update"),
+    NULL_STRATEGY: ("nested_update", "nested_partial_update"),
+    NESTED_SEQUENCE: ("nested_update",),
+    COUNT_LIMIT: ("nested_update",),
+    TS_FIELD: ("merge_map_with_keytime",),
+}
+_NESTED = _OPTIONS[NESTED_KEY]
 _DEFAULT_FUNCTION = "fields.default-aggregate-function"
 _OF_ROWS: tuple[TableProperty[Any], ...] = (
     MERGE_ENGINE,
@@ -154,7 +169,7 @@ class _Rules:
 
     def columns(self) -> Iterator[ColumnMerge]:
         groups = self._groups()
-        said = {suffix: self._of_columns(suffix) for suffix in (_FUNCTION, _IGNORE_RETRACT, _DISTINCT, _DELIMITER)}
+        said = {suffix: self._of_columns(suffix) for suffix in (_FUNCTION, _IGNORE_RETRACT, *_OPTIONS)}
         for name in self._properties:
             raise self._refused(f"{name} is no property of a column")
         for column in self._schema.fields:
@@ -186,19 +201,28 @@ class _Rules:
             raise self._refused(f"{function} cannot be made of {name}, whose type is {column.type}")
         if isinstance(column.type, DecimalType) and not _stays_exact(function, column.type):
             raise self._refused(f"the {function} of {name} would not be exact in {column.type}, of too many digits")
-        distinct, delimiter = said[_DISTINCT].get(name), said[_DELIMITER].get(name)
-        if distinct is not None and function != "collect":
-            raise self._refused(f"{FIELDS_PREFIX}{name}{_DISTINCT} is of collect, and not of {function}")
-        if delimiter is not None and function != "listagg":
-            raise self._refused(f"{FIELDS_PREFIX}{name}{_DELIMITER} is of listagg, and not of {function}")
-        if function == "collect" and not _has_equality(column.type):
+        options = {suffix: said[suffix][name] for suffix in _OPTIONS if name in said[suffix]}
+        for suffix in options:
+            if function not in _OPTIONS[suffix]:
+                of = " and ".join(_OPTIONS[suffix])
+                raise self._refused(f"{FIELDS_PREFIX}{name}{suffix} is of {of}, and not of {function}")
+        if function == "collect" and not has_equality(column.type):
             raise self._refused(f"the elements of {name} cannot be compared")
+        distinct, delimiter = self._flag(name, _DISTINCT, options.get(_DISTINCT)), options.get(_DELIMITER, ",")
+        if function == "listagg" and distinct and not delimiter:
+            raise self._refused(f"{FIELDS_PREFIX}{name}{_DELIMITER} is empty, and tells no parts apart")
+
+        def unfit(reason: str) -> AnalysisError:
+            return self._refused(f"{function} cannot be made of {name}: {reason}")
+
         return ColumnMerge(
             name,
             function,
             order,
-            distinct=self._flag(name, _DISTINCT, distinct),
-            delimiter="," if delimiter is None else delimiter,
+            distinct=distinct,
+            delimiter=delimiter,
+            nested=nested_rows(function, column.type, options, unfit) if function in _NESTED else NestedRows(),
+            time=time_field(column.type, options, unfit) if function == "merge_map_with_keytime" else "",
             ignores_retractions=self._flag(name, _IGNORE_RETRACT, said[_IGNORE_RETRACT].get(name)),
             grouped=group is not None,
         )
@@ -257,12 +281,3 @@ def _names(text: str) -> tuple[str, ...]:
 def _stays_exact(function: str, type: DecimalType) -> bool:
     """Whether Spark keeps all fractional digits of the result: beyond 38 digits it drops those after the sixth."""
     return type.scale <= 6 or function not in ("sum", "product") or (function == "sum" and type.precision <= 27)
-
-
-def _has_equality(type: Type) -> bool:
-    match type:
-        case StructType(fields=fields):
-            return all(_has_equality(field.type) for field in fields)
-        case ListType(element=element):
-            return _has_equality(element)
-    return not isinstance(type, MapType | VariantType | UnknownType)

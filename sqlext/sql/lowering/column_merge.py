@@ -2,47 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
-from sqlext.spec.merge_engine import ColumnMerge
+from sqlext.spec.merge_engine import SKETCH_FUNCTIONS, ColumnMerge
 from sqlext.spec.types import DecimalType, DoubleType, FloatType, Type
+from sqlext.sql.lowering.collection_merge import merged_map, merged_timed_map, nested_parts, nested_rows
+from sqlext.sql.lowering.source_values import SourceValues
 from sqlext.sql.syntax.type_text import spark_type_text
 from sqlext.sql.tokens.quoting import quote_string
 
-
-@dataclass(frozen=True, slots=True)
-class SourceValues:
-    """Texts: of each row its `value`, its `place` in the order of rows, whether it `counts`, whether it is `late`, that
-    is, precedes the stored row, and whether it `takes` its value back (retracts it); of the key the `stored` value, and
-    whether a row `is_stored`.
-
-    `late` and `takes` are None if no row is late or retracts.
-    """
-
-    value: str
-    place: str
-    counts: str
-    stored: str
-    is_stored: str
-    late: str | None = None
-    takes: str | None = None
-
-    def where(self, *conditions: str) -> str:
-        """The filter of an aggregate over the rows that count and satisfy the conditions."""
-        return f"FILTER (WHERE {' AND '.join((self.counts, *conditions))})"
-
-    @property
-    def in_time(self) -> tuple[str, ...]:
-        return () if self.late is None else (f"NOT {self.late}",)
-
-    @property
-    def brings(self) -> tuple[str, ...]:
-        return () if self.takes is None else (f"NOT {self.takes}",)
-
-    @property
-    def is_value(self) -> str:
-        return f"{self.value} IS NOT NULL"
+# The literal of `spec.merge_engine.BLANKS`.
+_BLANKS = r"' \t\n\u000B\u000C\r'"
 
 
 def merged_value(merge: ColumnMerge, type: Type, given: SourceValues) -> str:
@@ -158,22 +129,31 @@ def _any(merge: ColumnMerge, type: Type, given: SourceValues) -> str:
 
 
 def _list_of_text(merge: ColumnMerge, type: Type, given: SourceValues) -> str:
-    parts = [given.stored, _in_order(given, *given.in_time)]
+    parts = [f"filter(array({given.stored}), x -> x IS NOT NULL)", given.in_order(*given.in_time)]
     if given.late is not None:
-        parts.insert(0, _in_order(given, given.late))
-    joined = f"concat_ws({quote_string(merge.delimiter)}, {', '.join(parts)})"
-    return f"CASE WHEN {given.stored} IS NOT NULL OR count({given.value}) {given.where()} > 0 THEN {joined} END"
+        parts.insert(0, given.in_order(given.late))
+    delimiter, is_text = quote_string(merge.delimiter), f"btrim(x, {_BLANKS}) <> ''"
+    joined = f"concat_ws({delimiter}, w)"
+    if merge.distinct:
+        # Of the first text all parts stay, also equal ones.
+        cut = quote_string(re.escape(merge.delimiter))
+        others = f"flatten(transform(slice(w, 2, size(w)), x -> split(x, {cut})))"
+        added = f"filter(array_except({others}, split(element_at(w, 1), {cut})), x -> {is_text})"
+        joined = f"concat_ws({delimiter}, element_at(w, 1), {added})"
+    texts = f"filter(concat({', '.join(parts)}), x -> {is_text})"
+    merged = f"CASE WHEN size(w) > 0 THEN {joined} END"
+    return f"coalesce(element_at(transform(array({texts}), w -> {merged}), 1), {given.stored})"
 
 
 def _collection(merge: ColumnMerge, type: Type, given: SourceValues) -> str:
     text = spark_type_text(type)
     nothing = f"CAST(array() AS {text})"
-    parts = [f"coalesce({given.stored}, {nothing})", f"flatten({_in_order(given, *given.in_time, *given.brings)})"]
+    parts = [f"coalesce({given.stored}, {nothing})", f"flatten({given.in_order(*given.in_time, *given.brings)})"]
     if given.late is not None:
-        parts.insert(0, f"flatten({_in_order(given, given.late, *given.brings)})")
+        parts.insert(0, f"flatten({given.in_order(given.late, *given.brings)})")
     whole = f"CAST(concat({', '.join(parts)}) AS {text})"
     if given.takes is not None:
-        taken = f"flatten({_in_order(given, given.takes)})"
+        taken = f"flatten({given.in_order(given.takes)})"
         at = "CAST(coalesce(array_position(a, x), 0) AS INT)"
         rest = f"concat(slice(a, 1, {at} - 1), slice(a, {at} + 1, size(a)))"
         whole = f"aggregate({taken}, {whole}, (a, x) -> CAST(CASE WHEN {at} > 0 THEN {rest} ELSE a END AS {text}))"
@@ -182,12 +162,12 @@ def _collection(merge: ColumnMerge, type: Type, given: SourceValues) -> str:
     return f"CASE WHEN {given.stored} IS NOT NULL OR count({given.value}) {given.where()} > 0 THEN {whole} END"
 
 
-def _in_order(given: SourceValues, *conditions: str) -> str:
-    """The values that are not null, as an array in the order of rows."""
-    pair = f"named_struct('p', {given.place}, 'v', {given.value})"
-    listed = f"collect_list({pair}) {given.where(given.is_value, *conditions)}"
-    compared = "CASE WHEN l.p < r.p THEN -1 WHEN l.p > r.p THEN 1 ELSE 0 END"
-    return f"transform(array_sort({listed}, (l, r) -> {compared}), x -> x.v)"
+def _united(merge: ColumnMerge, type: Type, given: SourceValues) -> str:
+    values = f"concat(array({given.stored}), collect_list({given.value}) {given.where()})"
+    union = f"sqlext_united({quote_string(merge.function)}, filter({values}, x -> x IS NOT NULL))"
+    failure = quote_string(f"A value of column {merge.column} is no {merge.function}.")
+    any_value = f"count({given.value}) {given.where()} > 0"
+    return f"CASE WHEN {any_value} THEN coalesce({union}, raise_error({failure})) ELSE {given.stored} END"
 
 
 _FUNCTIONS: Mapping[str, Callable[[ColumnMerge, Type, SourceValues], str]] = {
@@ -204,4 +184,9 @@ _FUNCTIONS: Mapping[str, Callable[[ColumnMerge, Type, SourceValues], str]] = {
     "first_non_null_value": _first_non_null,
     "listagg": _list_of_text,
     "collect": _collection,
+    "merge_map": merged_map,
+    "merge_map_with_keytime": merged_timed_map,
+    "nested_update": nested_rows,
+    "nested_partial_update": nested_parts,
+    **dict.fromkeys(SKETCH_FUNCTIONS, _united),
 }

@@ -17,8 +17,9 @@ from sqlext.spec.row_order import RowOrder
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField
 from sqlext.sql.binding import assigned_value
-from sqlext.sql.lowering.column_merge import SourceValues, merged_value
+from sqlext.sql.lowering.column_merge import merged_value
 from sqlext.sql.lowering.row_order import is_later, last_first, place, rank, struct_of
+from sqlext.sql.lowering.source_values import SourceValues
 from sqlext.sql.lowering.text import fresh_name, selected
 from sqlext.sql.statements.statement import TableName
 from sqlext.sql.tokens.quoting import quote_identifier

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -13,14 +14,27 @@ from pyspark.sql import SparkSession
 
 from judges.iceberg import IcebergJudge
 from judges.merge_model import Event, MergedTable
-from judges.merged_events import COLUMNS, FUNCTIONS, RETRACTING, random_batch
+from judges.merged_events import COLUMNS, FUNCTIONS, NESTED, OPTIONS, RETRACTING, random_batch
 from streaming.json_stream import JsonStream
 
 
 def _write(spark: SparkSession, table: str, batch: list[Event], columns: list[str]) -> None:
     names = ["k", *columns, "_row_kind"]
-    rows = ", ".join(f"({', '.join(_literal(event[name]) for name in names)})" for event in batch)
+    rows = ", ".join(f"({', '.join(_typed(name, event[name]) for name in names)})" for event in batch)
     spark.sql(f"UPSERT INTO {table} ({', '.join(names)}) VALUES {rows}")
+
+
+def _typed(column: str, value: Any) -> str:
+    """A literal of the column's type; an empty list is a map where the column is one."""
+    if value == [] and column in ("mm", "mt"):
+        return f"CAST(map() AS {NESTED[column]})"
+    types = {**NESTED, "co": "ARRAY<STRING>"}
+    return f"CAST({_literal(value)} AS {types[column]})" if column in types else _literal(value)
+
+
+def _options(functions: Mapping[str, str]) -> str:
+    """The options of these columns, as table properties."""
+    return ", ".join(f"'{name}'='{one}'" for name, one in OPTIONS.items() if name.split(".")[1] in functions)
 
 
 def _literal(value: Any) -> str:
@@ -29,27 +43,31 @@ def _literal(value: Any) -> str:
             return "NULL"
         case str():
             return f"'{value}'"
+        case list() if value and isinstance(value[0], tuple):
+            return f"map({', '.join(_literal(one) for pair in value for one in pair)})"
         case list():
-            return f"CAST(array({', '.join(map(_literal, value))}) AS ARRAY<STRING>)"
+            return f"array({', '.join(map(_literal, value))})"
+        case dict():
+            return f"named_struct({', '.join(f'{name!r}, {_literal(one)}' for name, one in value.items())})"
     return str(value)
 
 
 def _rows(spark: SparkSession, table: str) -> dict[int, dict[str, Any]]:
     found = {}
     for row in spark.table(table).collect():
-        values = row.asDict()
+        values = row.asDict(recursive=True)
         found[values.pop("k")] = values
     return found
 
 
 def _same(rows: dict[int, dict[str, Any]], model: MergedTable, *, unordered: tuple[str, ...] = ()) -> bool:
+    def value(name: str, of: Any) -> Any:
+        if of is None or not (name in unordered or name in ("mm", "mt")):
+            return of
+        return sorted(of) if name in unordered else dict(of)
+
     def shown(table: dict[int, dict[str, Any]]) -> dict[int, dict[str, Any]]:
-        return {
-            key: {
-                name: sorted(value) if name in unordered and value is not None else value for name, value in row.items()
-            }
-            for key, row in table.items()
-        }
+        return {key: {name: value(name, of) for name, of in row.items()} for key, row in table.items()}
 
     return shown(rows) == shown(model.rows)
 
@@ -62,11 +80,11 @@ def test_aggregation(spark: SparkSession, iceberg: IcebergJudge, table_name: str
     )
     spark.sql(
         f"CREATE TABLE {table_name} ({COLUMNS}) TBLPROPERTIES ('merge-engine'='aggregation', 'sequence.field'='at',"
-        f" 'format-version'='{version}', 'write.merge.mode'='{mode}', {said})"
+        f" 'format-version'='{version}', 'write.merge.mode'='{mode}', {said}, {_options(FUNCTIONS)})"
     )
     rng = random.Random(version)
     columns = list(FUNCTIONS)
-    model = MergedTable(FUNCTIONS, dict.fromkeys(columns, "at"))
+    model = MergedTable(FUNCTIONS, dict.fromkeys(columns, "at"), options=OPTIONS)
     for _ in range(4):
         batch = random_batch(rng, columns, ["+I", "+U"], 10)
         model.write(batch)
@@ -79,14 +97,15 @@ def test_aggregation(spark: SparkSession, iceberg: IcebergJudge, table_name: str
 def test_values_are_taken_back(spark: SparkSession, table_name: str) -> None:
     functions = {name: FUNCTIONS[name] for name in RETRACTING} | {"hi": "max"}
     said = ", ".join(f"'fields.{name}.aggregate-function'='{functions[name]}'" for name in functions if name != "at")
+    nested = ", ".join(f"{name} {NESTED[name]}" for name in NESTED if name in functions)
     spark.sql(
         f"CREATE TABLE {table_name} (k INT, at INT, s INT, c BIGINT, lv STRING, ln STRING, co ARRAY<STRING>, hi INT,"
-        f" PRIMARY KEY (k)) TBLPROPERTIES ('merge-engine'='aggregation', 'sequence.field'='at',"
-        f" 'fields.hi.ignore-retract'='true', {said})"
+        f" {nested}, PRIMARY KEY (k)) TBLPROPERTIES ('merge-engine'='aggregation', 'sequence.field'='at',"
+        f" 'fields.hi.ignore-retract'='true', {said}, {_options(functions)})"
     )
     rng = random.Random(7)
     columns = list(functions)
-    model = MergedTable(functions, dict.fromkeys(columns, "at"), ignoring=frozenset({"hi"}))
+    model = MergedTable(functions, dict.fromkeys(columns, "at"), ignoring=frozenset({"hi"}), options=OPTIONS)
     for number in range(4):
         # Rows of `-U` come first among those of one place: the model goes by arrival.
         batch = [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from small_tables import SCHEMA, Writer, warehouse_catalog
 from sqlext.commit.actions.property_change import ChangeProperties
 from sqlext.commit.rules.merge_rules import merge_engine
 from sqlext.errors import AnalysisError
+from sqlext.spec.merge_engine import NestedRows
 from sqlext.spec.row_order import UNORDERED, RowOrder
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import (
@@ -19,6 +21,15 @@ from sqlext.spec.types import (
     MapType,
     NestedField,
     StringType,
+    StructType,
+)
+
+_PARTS = StructType(
+    (
+        NestedField(14, "id", IntegerType()),
+        NestedField(15, "Time.at", StringType()),
+        NestedField(16, "m", MapType(17, StringType(), 18, StringType(), False)),
+    )
 )
 
 COLUMNS = Schema(
@@ -30,6 +41,8 @@ COLUMNS = Schema(
         NestedField(6, "exact", DecimalType(38, 10)),
         NestedField(7, "at", IntegerType()),
         NestedField(8, "maps", ListType(9, MapType(10, StringType(), 11, StringType(), False), False)),
+        NestedField(12, "nested", ListType(13, _PARTS, False)),
+        NestedField(19, "timed", MapType(20, StringType(), 21, replace(_PARTS, fields=_PARTS.fields[:2]), False)),
     ),
     identifier_field_ids=(1,),
 )
@@ -50,6 +63,8 @@ def test_columns_without_a_function_keep_their_last_value():
         "exact": "last_non_null_value",
         "at": "last_value",
         "maps": "last_non_null_value",
+        "nested": "last_non_null_value",
+        "timed": "last_non_null_value",
     }
     assert {one.order for one in engine.columns} == {RowOrder(("at",))}
 
@@ -59,6 +74,61 @@ def test_a_default_function_is_of_all_columns_that_have_none_of_their_own():
     said = {"fields.default-aggregate-function": "max", "fields.text.aggregate-function": "listagg"}
     engine = merge_engine(schema, {"merge-engine": "aggregation", **said}, "t")
     assert [one.function for one in engine.columns] == ["max", "listagg"]
+
+
+def test_options_of_nested_rows_and_maps_name_fields():
+    engine = rules(
+        **{
+            "fields.nested.aggregate-function": "nested_update",
+            "fields.nested.nested-key": " ID, `time.AT`",
+            "fields.nested.nested-sequence-field": "time.at",
+            "fields.nested.nested-key-null-strategy": "Ignore",
+            "fields.nested.count-limit": "7",
+            "fields.timed.aggregate-function": "merge_map_with_keytime",
+        }
+    )
+    merges = {one.column: one for one in engine.columns}
+    assert merges["nested"].nested == NestedRows(("id", "Time.at"), ("Time.at",), "ignore", 7)
+    assert merges["timed"].time == "Time.at"
+    assert merges["nested"].is_ordered
+    assert merges["nested"].retracts
+    assert not merges["timed"].retracts
+
+
+@pytest.mark.parametrize(
+    "properties",
+    [
+        {"n": "nested_update"},
+        {"tags": "nested_update"},
+        {"nested": "nested_partial_update"},
+        # its elements have a map
+        {"nested": "nested_update"},
+        {"nested": "nested_update", "nested.nested-key": "m"},
+        {"nested": "nested_update", "nested.nested-key": "id, other"},
+        {"nested": "nested_update", "nested.nested-key": "id", "nested.nested-sequence-field": "m"},
+        {"nested": "nested_update", "nested.nested-key": "id", "nested.nested-key-null-strategy": "drop"},
+        {"nested": "nested_update", "nested.nested-key": "id", "nested.count-limit": "0"},
+        {"nested": "nested_update", "nested.nested-key": "id", "nested.count-limit": "many"},
+        {"nested": "nested_partial_update", "nested.nested-key": "id", "nested.count-limit": "3"},
+        {"nested": "nested_update", "nested.nested-key-null-strategy": "ignore"},
+        {"nested": "last_value", "nested.nested-key": "id"},
+        {"nested": "merge_map"},
+        {"timed": "merge_map", "timed.ts-field": "id"},
+        {"timed": "merge_map_with_keytime", "timed.ts-field": "other"},
+        {"nested": "merge_map_with_keytime"},
+        {"text": "hll_sketch"},
+        {"text": "rbm32"},
+        {"text": "listagg", "text.distinct": "true", "text.list-agg-delimiter": ""},
+    ],
+)
+def test_functions_of_nested_rows_maps_and_sketches_are_refused_for_other_columns(properties):
+    said = {
+        f"fields.{name}" if "." in name else f"fields.{name}.aggregate-function": one
+        for name, one in properties.items()
+    }
+    with pytest.raises(AnalysisError) as caught:
+        rules(**said)
+    assert caught.value.condition == "INVALID_MERGE_ENGINE"
 
 
 def test_sequence_groups_order_their_columns():
