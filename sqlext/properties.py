@@ -117,6 +117,11 @@ def _none(reason: str) -> Callable[[str], None]:
 
 
 def _bucket_count(text: str) -> int:
+    if text.strip() == "-2":
+        raise ValueError(
+            "rows would be unseen until a compaction puts them into buckets, and Iceberg's readers see every data file;"
+            " -1 begins with one bucket and doubles their number, and CALL rescale gives buckets to a table without any"
+        )
     count = _integer(-1)(text)
     if count == 0:
         raise ValueError("it must be a number of buckets, or -1 for as many as the rows need")

@@ -50,6 +50,10 @@ ROWS: Mapping[str, Condition] = {
         "Upsert into {name} is refused: the table has no primary key by which a row could be replaced. Give it one"
         " with PRIMARY KEY or ALTER TABLE … ADD PRIMARY KEY, or {otherwise}.",
     ),
+    "INVALID_EQUALITY_COLUMNS": Condition(
+        "42000",
+        "The equality-field-columns {columns} of a write to {name} are refused: {reason}. {way_out}.",
+    ),
     "UPSERT_NESTED_KEY": Condition(
         "0A000",
         "Upsert into {name} is refused: its key column {column} is inside a struct. Use MERGE, or a key of whole"
@@ -133,7 +137,7 @@ ROWS: Mapping[str, Condition] = {
     "UPSERT_PARTITION_NOT_IN_KEY": Condition(
         "42000",
         "Equality upsert into {name} is refused: column {column} of the partition field {field} is not part of the"
-        " primary key, so a row could stay behind in its old partition. Set 'write.upsert.mode'='resolved'.",
+        " key of the upsert, so a row could stay behind in its old partition. Set 'write.upsert.mode'='resolved'.",
     ),
     "CHECK_CONSTRAINT_VIOLATION": Condition(
         "23514",

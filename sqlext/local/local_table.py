@@ -20,6 +20,7 @@ from sqlext.command.dml.write_mode import WriteMode, is_upsert
 from sqlext.command.environment import Environment, StatementBatch
 from sqlext.command.outcome import Counts
 from sqlext.command.upsert.change_batch import row_kind_column
+from sqlext.command.upsert.equality_columns import told_apart_by
 from sqlext.command.upsert.input_changelog import stores_input
 from sqlext.command.upsert.merge_rows import engine_of
 from sqlext.command.upsert.upsert import require_upsertable
@@ -211,17 +212,22 @@ class LocalTable:
 
         return self._write(write, 0, batch)
 
-    def upsert(self, rows: Rows, *, batch: tuple[str, int] | None = None) -> Counts:
+    def upsert(
+        self, rows: Rows, *, equality_field_columns: Sequence[str] = (), batch: tuple[str, int] | None = None
+    ) -> Counts:
         """Replaces the stored row of each key by the given one, or merges them by the table's merge engine; in one
         commit. See `append`.
 
+        `equality_field_columns` are the columns by which rows are told apart in a table without a primary key.
         Rows may have a further column `_row_kind` of `+I`, `-U`, `+U` or `-D`. Numbers of rows that are not known, as
         after equality deletes, are None.
 
-        Raises as `append`, AnalysisError UPSERT_WITHOUT_KEY, and DataError DUPLICATE_KEY for two rows of one key.
+        Raises as `append`, AnalysisError UPSERT_WITHOUT_KEY and INVALID_EQUALITY_COLUMNS, and DataError DUPLICATE_KEY
+        for two rows of one key.
         """
 
         def write(environment: Environment, target: Target) -> Counts:
+            target = told_apart_by(target, [(name,) for name in equality_field_columns])
             require_upsertable(target)
             return _upsert(environment, target, self._rows(target, rows, by_key=True))
 

@@ -20,6 +20,7 @@ from sqlext.command.environment import Environment
 from sqlext.command.plan.change_plan import Way
 from sqlext.command.plan.planner import plan_insert
 from sqlext.command.upsert.change_batch import align_changes, row_kind_column
+from sqlext.command.upsert.equality_columns import told_apart_by
 from sqlext.command.upsert.upsert import require_upsertable, upsert
 from sqlext.commit.action import Action
 from sqlext.commit.actions.append import AppendFiles
@@ -138,6 +139,7 @@ class BatchWrite:
 
     def _written(self, environment: Environment, target: Target, rows: DataFrame) -> int | None:
         batch, options = self.batch, self.batch.options
+        target = _told_apart(batch, target)
         upserts = _upserts(batch, target)
         if merges_schema(self.spark, options.write.merge_schema):
             target = grown_for_rows(environment, self.spark, target, rows, by_name=True)
@@ -223,8 +225,8 @@ def remove_files(io: FileIO, batch_id: int, paths: Sequence[str]) -> None:
 
 
 def _upserts(batch: MicroBatch, target: Target) -> bool:
-    """Whether rows replace the rows with their keys. Raises AnalysisError for options that contradict the output mode
-    or name another key, and for a table without a key."""
+    """Whether rows replace the rows with their keys. Raises AnalysisError for options that contradict the output mode,
+    and for a table without a key."""
     options = batch.options
     if batch.output_mode == "update":
         if batch.mode != "append":
@@ -232,20 +234,24 @@ def _upserts(batch: MicroBatch, target: Target) -> bool:
             raise AnalysisError("UPSERT_WITH_OVERWRITE", name=target.name, way_out=way_out)
         require_no_other_mode(options.write)
         require_upsertable(target)
-        upserts = True
-    else:
-        upserts = is_upsert(target, options.write, overwrites=batch.mode != "append")
-    schema = target.table.metadata.schema()
+        return True
+    return is_upsert(target, options.write, overwrites=batch.mode != "append")
+
+
+def _told_apart(batch: MicroBatch, target: Target) -> Target:
+    """The target of the batch's rows, as `told_apart_by`. Raises AnalysisError STREAM_KEY_NOT_THE_TABLES if the table
+    has a key, and the option `equality-field-columns` names another one."""
+    schema, columns = target.table.metadata.schema(), batch.options.write.equality_columns
     key = [path_text(schema.column_path(id)) for id in schema.identifier_field_ids]
-    named = {_field_id(schema, path) for path in options.key_columns}
-    if named and named != set(schema.identifier_field_ids):
+    named = {_field_id(schema, path) for path in columns}
+    if named and key and named != set(schema.identifier_field_ids):
         raise AnalysisError(
             "STREAM_KEY_NOT_THE_TABLES",
             name=target.name,
-            named=", ".join(map(path_text, options.key_columns)),
-            key=", ".join(sorted(key)) or "no primary key",
+            named=", ".join(map(path_text, columns)),
+            key=", ".join(sorted(key)),
         )
-    return upserts
+    return told_apart_by(target, columns)
 
 
 def _field_id(schema: Schema, path: FieldPath) -> int | None:

@@ -19,6 +19,7 @@ from sqlext.command.dml.write_mode import WriteMode, is_upsert, with_options
 from sqlext.command.environment import Environment
 from sqlext.command.plan.planner import plan_insert
 from sqlext.command.upsert.change_batch import align_changes, row_kind_column
+from sqlext.command.upsert.equality_columns import told_apart_by
 from sqlext.command.upsert.upsert import require_upsertable, upsert
 from sqlext.commit.action import Action
 from sqlext.errors import AnalysisError, ValidationConflict
@@ -118,6 +119,7 @@ class RoutedBatch:
         if self._is_in(target.table.metadata):
             return None
         target = replace(target, destination=replace(target.destination, summary=self.target.destination.summary))
+        target = told_apart_by(target, self.options.write.equality_columns)
         if self.updates:
             require_no_other_mode(self.options.write)
             require_upsertable(target)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from sqlext.errors import AnalysisError, UnsupportedError
@@ -46,7 +46,6 @@ class SinkOptions:
     write: WriteOptions = field(default_factory=WriteOptions)
     overwrite: str | None = None
     parallelism: int | None = None
-    key_columns: tuple[FieldPath, ...] = ()
     empty_commits: int = _EMPTY_COMMITS
     accept_checkpoint: bool = False
     route_by: str | None = None
@@ -71,10 +70,12 @@ def sink_options(options: Mapping[str, str]) -> SinkOptions:
     own = {name.lower(): value.strip() for name, value in given.items() if name.lower() in _OWN}
     enabled = _parsed(own, "overwrite-enabled", _boolean, default=False)
     return SinkOptions(
-        write=write_options({name: value for name, value in given.items() if name.lower() not in _OWN}),
+        write=replace(
+            write_options({name: value for name, value in given.items() if name.lower() not in _OWN}),
+            equality_columns=_parsed(own, "equality-field-columns", _columns, default=()),
+        ),
         overwrite=_parsed(own, "overwrite-mode", _overwrite_mode, default="dynamic" if enabled else None),
         parallelism=_parsed(own, "write-parallelism", _positive, default=None),
-        key_columns=_parsed(own, "equality-field-columns", _columns, default=()),
         empty_commits=_parsed(own, "max-continuous-empty-commits", _count, default=_EMPTY_COMMITS),
         accept_checkpoint=_parsed(own, "accept-checkpoint", _boolean, default=False),
         route_by=own.get("route-by"),

@@ -40,7 +40,8 @@ class StreamWrite:
         return self.set("overwrite-mode", mode)
 
     def equality_field_columns(self, *columns: str) -> StreamWrite:
-        """Asserts the table's primary key: the query fails if it is another one."""
+        """The columns by which an upsert tells rows apart in a table without a primary key. If the table has one, they
+        must be its columns: the query fails if it is another one."""
         return self.set("equality-field-columns", ",".join(columns))
 
     def route_by(self, column: str, unknown: str | None = None) -> StreamWrite:

@@ -47,7 +47,8 @@ class Target:
     `name` is as written, maybe with a branch. If the statement adds columns, `table` has them, `grown_from` is the
     catalog's version without them, and `held` keeps the new metadata, which has no file, in the cache. `settings`
     override table properties when the statement writes files, as those with the state of identity columns. `overtaken`
-    is the conflict that ended the previous run.
+    is the conflict that ended the previous run. If the statement tells rows apart by other columns than a key of the
+    table, they are the key in `table`, and `as_stored` is the catalog's version.
     `as_committed` wraps the statement's action before the commit; `recorder` records its changelog.
     """
 
@@ -61,6 +62,7 @@ class Target:
     as_committed: Callable[[Action], Action] | None = None
     recorder: Recorder | None = None
     held: HeldMetadata | None = None
+    as_stored: LoadedTable | None = None
 
     @property
     def written_as(self) -> TableMetadata:
@@ -83,11 +85,12 @@ def commit_change(environment: Environment, target: Target, action: Action) -> N
     Raises BatchRanBefore if the target has the batch, and otherwise as `Environment.commit`, but no StaleRead after
     `write.conflict.max-reruns` reruns: ValidationConflict.
     """
-    base = target.table
+    base = target.as_stored or target.table
     action = counting(action, base.metadata, target.written_as)
     if target.grown_from is not None:
         base = target.grown_from
-        schema = target.table.metadata.schema()
+        key = base.metadata.schema().identifier_field_ids
+        schema = replace(target.table.metadata.schema(), identifier_field_ids=key)
         action = WriteWithSchema(action, schema, base.metadata.current_schema_id, base.metadata.last_column_id)
     if target.as_committed is not None:
         action = target.as_committed(action)
@@ -103,6 +106,14 @@ def commit_change(environment: Environment, target: Target, action: Action) -> N
         if may_rerun(environment, target):
             raise
         raise conflict.as_kind(ValidationConflict) from None
+
+
+def with_key(metadata: TableMetadata, ids: Sequence[int]) -> TableMetadata:
+    """The metadata as if its current schema had the key of these field ids, which may be optional; not to be
+    committed."""
+    keyed = replace(metadata.schema(), identifier_field_ids=tuple(ids))
+    schemas = tuple(keyed if one.schema_id == keyed.schema_id else one for one in metadata.schemas)
+    return replace(metadata, schemas=schemas)
 
 
 def may_rerun(environment: Environment, target: Target) -> bool:

@@ -13,7 +13,7 @@ from dataclasses import replace
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.catalog.catalog import LoadedTable
-from sqlext.command.change.row_level import Target
+from sqlext.command.change.row_level import Target, with_key
 from sqlext.command.environment import Environment
 from sqlext.commit.actions.schema_change import schema_updates
 from sqlext.spark.catalog.data_type import schema_from_spark
@@ -53,7 +53,8 @@ def grown(
     Its metadata location is known to this process only. Raises as `changed_schema`, `require_levels` and
     `require_generated_kept`, before Spark takes time for a type that the commit would refuse.
     """
-    base, changes = target.table.metadata, tuple(changes)
+    stored, changes = target.as_stored or target.table, tuple(changes)
+    base = stored.metadata
     for change in changes:
         require_generated_kept(change, base.schema(), base.properties)
     schema = changed_schema(
@@ -64,6 +65,8 @@ def grown(
     if not updates:
         return target
     metadata = apply_updates(base, updates, now_ms=environment.clock())
+    if target.as_stored is not None:
+        metadata = with_key(metadata, target.table.metadata.schema().identifier_field_ids)
     token = uuid.UUID(int=environment.rng.getrandbits(128), version=4)
     table = LoadedTable(target.table.identifier, metadata, f"{target.table.metadata_location}~{token}")
     held = environment.catalogs.remembered.hold(table.metadata_location, metadata)
@@ -72,7 +75,7 @@ def grown(
         handle=replace(target.version.handle, metadata_location=table.metadata_location),
         metadata=metadata,
     )
-    return replace(target, table=table, version=version, grown_from=target.table, held=held)
+    return replace(target, table=table, version=version, grown_from=stored, held=held)
 
 
 def changes_for_rows(target: Target, rows: DataFrame, *, by_name: bool) -> Iterable[SchemaChange]:

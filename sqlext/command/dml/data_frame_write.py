@@ -20,6 +20,7 @@ from sqlext.command.outcome import Counts
 from sqlext.command.plan.change_plan import Way
 from sqlext.command.plan.planner import plan_insert
 from sqlext.command.upsert.change_batch import align_changes, row_kind_column
+from sqlext.command.upsert.equality_columns import told_apart_by
 from sqlext.command.upsert.upsert import upsert
 from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.spark.catalog.frame_options import WriteOptions, write_options
@@ -46,6 +47,7 @@ def _write_once(environment: Environment, spark: SparkSession, arguments: Mappin
     handle, name = TableHandle.decode(arguments["table"]), _written_name(arguments)
     options = write_options(arguments["options"])
     target = with_options(load_target(environment, spark, name, _branch(handle, options)), options)
+    target = told_apart_by(target, options.equality_columns)
     mode = WriteMode(asked_mode(arguments["mode"], options, target), _replaced_rows(arguments, target))
     upserts = is_upsert(target, options, overwrites=mode.mode != "append")
     by_name = bool(arguments["by_name"])

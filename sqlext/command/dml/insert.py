@@ -27,6 +27,7 @@ from sqlext.command.plan.change_plan import ChangePlan, Way
 from sqlext.command.plan.planner import plan_insert
 from sqlext.command.upsert.change_batch import align_changes, row_kind_column
 from sqlext.command.upsert.equality import upsert_given
+from sqlext.command.upsert.equality_columns import told_apart_by
 from sqlext.command.upsert.upsert import explain_upsert, require_upsertable, upsert
 from sqlext.errors import AnalysisError
 from sqlext.spark.catalog.frame_options import WriteOptions, require_not_contradicted, write_options
@@ -219,6 +220,7 @@ def _as_asked(statement: Insert, options: WriteOptions) -> Insert:
 def _bound(environment: Environment, spark: SparkSession, statement: Insert, options: WriteOptions) -> _BoundInsert:
     """The statement with its names and options resolved. Raises AnalysisError, and as `load_target`."""
     target = with_options(load_target(environment, spark, statement.table, options.branch), options)
+    target = told_apart_by(target, options.equality_columns)
     if statement.conflict is not None:
         require_key_named(target, statement.conflict, case_sensitive=is_case_sensitive(spark))
     exact = is_case_sensitive(spark)

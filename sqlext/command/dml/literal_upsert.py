@@ -30,9 +30,11 @@ _COMPARED_ALIKE: dict[LiteralKind, tuple[type[Type], ...]] = {
 
 def takes_whole_rows(target: Target) -> bool:
     """Whether an upsert replaces rows as a whole, by key alone: the table has no merge engine, no row kinds, no
-    sequence field, and does not store its input as changelog."""
+    sequence field, and does not store its input as changelog, and no key column may be null."""
     properties = target.table.metadata.properties
-    return not (has_merge_engine(properties) or stores_input(target) or has_order_or_kinds(target, ()))
+    if has_merge_engine(properties) or stores_input(target) or has_order_or_kinds(target, ()):
+        return False
+    return all(field.required for field in target.table.metadata.schema().identifier_fields)
 
 
 def plan_of_given(environment: Environment, target: Target) -> ChangePlan | None:

@@ -9,7 +9,8 @@ from pyspark.sql import DataFrame
 
 from sqlext.command.change.row_level import Target
 from sqlext.command.dml.replaced_rows import ReplacedRows
-from sqlext.command.upsert.upsert import require_upsertable
+from sqlext.command.upsert.equality_columns import require_upsert
+from sqlext.command.upsert.upsert import NAME_COLUMNS, require_upsertable
 from sqlext.commit.rules.merge_rules import has_merge_engine
 from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.properties import MERGE_ENGINE, ROWKIND_FIELD, UPSERT_ENABLED
@@ -56,7 +57,8 @@ def is_upsert(target: Target, options: WriteOptions, *, overwrites: bool) -> boo
     """Whether rows are upserted: by the option `upsert-enabled`, else by the table's `write.upsert.enabled`, or because
     it has a merge engine or a row-kind field.
 
-    Raises AnalysisError UPSERT_WITH_OVERWRITE, MERGE_ENGINE_BYPASSED, ROW_KINDS_BYPASSED, or as `require_upsertable`.
+    Raises AnalysisError UPSERT_WITH_OVERWRITE, MERGE_ENGINE_BYPASSED, ROW_KINDS_BYPASSED, or as `require_upsertable`
+    and `require_upsert`.
     """
     properties = target.table.metadata.properties
     merges = has_merge_engine(properties)
@@ -72,6 +74,8 @@ def is_upsert(target: Target, options: WriteOptions, *, overwrites: bool) -> boo
         way_out = "Set 'upsert-enabled'='false' for this write" if enabled else "Leave 'upsert-enabled' out"
         raise AnalysisError("UPSERT_WITH_OVERWRITE", name=target.name, way_out=f"{way_out}, or do not overwrite")
     if said:
-        by_option = "leave 'upsert-enabled' out"
+        by_option = f"{NAME_COLUMNS}, or leave 'upsert-enabled' out"
         require_upsertable(target, by_option if options.upsert else "set write.upsert.enabled to false")
+    else:
+        require_upsert(target)
     return said

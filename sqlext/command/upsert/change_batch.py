@@ -52,7 +52,9 @@ def change_batch(target: Target, rows: DataFrame, *, in_order: bool = False) -> 
     schema = target.table.metadata.schema()
     if in_order:
         return one_row_a_key(target, rows, in_order=True)
-    if not has_kinds(rows, schema) and not UPSERT_SEQUENCE_FIELD.of(target.table.metadata.properties):
+    looked_at = has_kinds(rows, schema) or UPSERT_SEQUENCE_FIELD.of(target.table.metadata.properties)
+    # A null in a column that may have one is found with the rows of a key, not by the writer.
+    if not looked_at and all(field.required for field in schema.identifier_fields):
         return plain_batch(target, rows)
     return one_row_a_key(target, rows)
 

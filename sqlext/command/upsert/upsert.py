@@ -41,6 +41,8 @@ from sqlext.spec.row_kind import GIVEN_KIND
 from sqlext.spec.row_order import UNORDERED
 from sqlext.sql.lowering.keyed_changes import lower_keyed_changes
 
+NAME_COLUMNS = "name columns in the option equality-field-columns"
+
 
 def upsert(
     environment: Environment,
@@ -114,7 +116,7 @@ def explain_replace_by_key(
         return change.explained(environment, spark, target)
 
 
-def require_upsertable(target: Target, otherwise: str = "add rows with INSERT") -> None:
+def require_upsertable(target: Target, otherwise: str = f"{NAME_COLUMNS}, or add rows with INSERT") -> None:
     """Raises AnalysisError for a table without a key, whose message offers `otherwise`, UnsupportedError for a nested
     key."""
     schema = target.table.metadata.schema()

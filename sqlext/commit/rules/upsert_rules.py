@@ -36,17 +36,13 @@ _T = TypeVar("_T")
 
 def require_upserts_kept(before: TableMetadata, after: TableMetadata, name: str) -> None:
     """Raises AnalysisError for the first rule that `after` breaks and `before` did not; another engine's table may
-    break some.
-
-    Partition columns outside the key are allowed while there is no key: one that contains them may follow.
-    """
+    break some."""
     unchanged = before.current_schema_id == after.current_schema_id and before.default_spec_id == after.default_spec_id
     if unchanged and before.properties == after.properties:
         return
     known = [error.parameters for error in _broken_rules(before.schema(), before.spec(), before.properties, name)]
     for error in _broken_rules(after.schema(), after.spec(), after.properties, name):
-        may_get_key = error.condition == "UPSERT_PARTITION_NOT_IN_KEY" and not after.schema().identifier_field_ids
-        if error.parameters not in known and not may_get_key:
+        if error.parameters not in known:
             raise error
 
 
@@ -91,7 +87,8 @@ def _broken_rules(
             yield AnalysisError("UPSERT_WITHOUT_KEY", name=name, otherwise=f"set {UPSERT_ENABLED.name} to false")
         elif ROWKIND_FIELD.name in properties:
             yield AnalysisError("UPSERT_WITHOUT_KEY", name=name, otherwise=f"leave {ROWKIND_FIELD.name} out")
-    if _value(UPSERT_MODE, properties) == "equality":
+    # Without a key a write names the columns that tell rows apart, or a key with the partition columns follows.
+    elif _value(UPSERT_MODE, properties) == "equality":
         error = partition_not_in_key(schema, spec, name)
         if error is not None:
             yield error

@@ -19,6 +19,7 @@ from sqlext.properties import (
     TARGET_FILE_SIZE_BYTES,
     TableProperty,
 )
+from sqlext.spec.field_path import FieldPath, listed_paths, path_text
 from sqlext.spec.metadata.idempotent_batch import Batch, application_id, batch_version
 from sqlext.spec.name_suggestion import suggestion
 
@@ -27,6 +28,7 @@ T = TypeVar("T")
 MERGE_SCHEMA = ("mergeschema", "merge-schema")
 _UPSERT = "upsert-enabled"
 _OVERWRITE = "overwrite-enabled"
+_EQUALITY_COLUMNS = "equality-field-columns"
 _PARALLELISM = "write-parallelism"
 _SNAPSHOT_PROPERTY = "snapshot-property."
 # The second name of each is Delta's.
@@ -127,6 +129,7 @@ _WRITES = frozenset(
         *MERGE_SCHEMA,
         _UPSERT,
         _OVERWRITE,
+        _EQUALITY_COLUMNS,
         _PARALLELISM,
         _SNAPSHOT_PROPERTY,
         *BATCH_OPTIONS,
@@ -147,7 +150,8 @@ class WriteOptions:
 
     `settings` override the table's properties; `summary` is added to the snapshot's. `merge_schema` is None if the
     session decides, `upsert` if the table's properties do, `overwrite` if the statement does. `parallelism` is the
-    largest number of tasks that write, `batch` the idempotent batch that the rows are.
+    largest number of tasks that write, `batch` the idempotent batch that the rows are. `equality_columns` are those by
+    which an upsert tells rows apart; without them it is the table's key.
     """
 
     branch: str | None = None
@@ -158,6 +162,7 @@ class WriteOptions:
     settings: Mapping[str, str] = field(default_factory=dict)
     summary: tuple[tuple[str, str], ...] = ()
     batch: Batch | None = None
+    equality_columns: tuple[FieldPath, ...] = ()
 
 
 def require_read_options(options: Iterable[str]) -> None:
@@ -185,6 +190,7 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
     upsert: bool | None = None
     overwrite: bool | None = None
     parallelism: int | None = None
+    equality_columns: tuple[FieldPath, ...] = ()
     for name, value in options.items():
         lower = name.lower()
         if lower in _SETTINGS:
@@ -198,6 +204,8 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
             upsert = _boolean(name, value)
         elif lower == _OVERWRITE:
             overwrite = _boolean(name, value)
+        elif lower == _EQUALITY_COLUMNS:
+            equality_columns = _paths(name, value)
         elif lower == _PARALLELISM:
             parallelism = _positive(name, value)
         elif lower in BATCH_OPTIONS:
@@ -210,8 +218,17 @@ def write_options(options: Mapping[str, str]) -> WriteOptions:
     branch = next((value for name, value in options.items() if name.lower() == "branch"), None)
     if branch is not None and not branch.strip():
         raise AnalysisError("INVALID_WRITE_OPTION", option="branch", value=branch, reason="it must be a name")
-    batch = _batch(options)
-    return WriteOptions(branch, merge_schema, upsert, overwrite, parallelism, settings, tuple(sorted(summary)), batch)
+    return WriteOptions(
+        branch,
+        merge_schema,
+        upsert,
+        overwrite,
+        parallelism,
+        settings,
+        tuple(sorted(summary)),
+        _batch(options),
+        equality_columns,
+    )
 
 
 def require_not_contradicted(options: WriteOptions, by_key: str, way_out: str, *, upserts: bool = True) -> None:
@@ -219,8 +236,13 @@ def require_not_contradicted(options: WriteOptions, by_key: str, way_out: str, *
 
     `upserts`: each row replaces the one with its key.
     """
-    refused = {_UPSERT: options.upsert not in (None, upserts or None), _OVERWRITE: bool(options.overwrite)}
-    given = {_UPSERT: options.upsert, _OVERWRITE: options.overwrite}
+    columns = ",".join(map(path_text, options.equality_columns))
+    refused = {
+        _UPSERT: options.upsert not in (None, upserts or None),
+        _OVERWRITE: bool(options.overwrite),
+        _EQUALITY_COLUMNS: bool(columns) and not upserts,
+    }
+    given = {_UPSERT: options.upsert, _OVERWRITE: options.overwrite, _EQUALITY_COLUMNS: columns}
     for option in (name for name in refused if refused[name]):
         value = str(given[option]).lower()
         raise AnalysisError("UPSERT_CONTRADICTED", option=option, value=value, by_key=by_key, way_out=way_out)
@@ -265,6 +287,14 @@ def _boolean(name: str, value: str) -> bool:
     if value.lower() not in ("true", "false"):
         raise AnalysisError("INVALID_WRITE_OPTION", option=name, value=value, reason="it must be true or false")
     return value.lower() == "true"
+
+
+def _paths(name: str, value: str) -> tuple[FieldPath, ...]:
+    paths = listed_paths(value)
+    if paths is None:
+        reason = "it must be columns, separated by commas"
+        raise AnalysisError("INVALID_WRITE_OPTION", option=name, value=value, reason=reason)
+    return paths
 
 
 def _positive(name: str, value: str) -> int:

@@ -35,10 +35,6 @@ SHOW CREATE TABLE t;
 CREATE TABLE u (id INT, d DOUBLE, ids ARRAY<INT>, day DATE) PARTITIONED BY (day)
 TBLPROPERTIES ('write.upsert.mode'='equality');
 
-CREATE TABLE u (id INT, d DOUBLE, ids ARRAY<INT>, day DATE) PARTITIONED BY (day);
-
-ALTER TABLE u SET TBLPROPERTIES ('write.upsert.mode'='equality');
-
 ALTER TABLE u ADD PRIMARY KEY (id);
 
 ALTER TABLE u ADD PRIMARY KEY (d);

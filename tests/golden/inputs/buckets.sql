@@ -120,6 +120,8 @@ CREATE TABLE bad (id INT, PRIMARY KEY (id)) TBLPROPERTIES ('bucket-key'='id');
 
 CREATE TABLE bad (id INT, PRIMARY KEY (id)) TBLPROPERTIES ('bucket'='0');
 
+CREATE TABLE bad (id INT, PRIMARY KEY (id)) TBLPROPERTIES ('bucket'='-2');
+
 CREATE TABLE bad (flag BOOLEAN, PRIMARY KEY (flag)) TBLPROPERTIES ('bucket'='2');
 
 CREATE TABLE bad (id INT, PRIMARY KEY (id)) TBLPROPERTIES ('bucket'='2', 'format-version'='1');

@@ -29,6 +29,23 @@ UPSERT INTO unkeyed VALUES (1, 'a');
 
 INSERT INTO unkeyed /*+ OPTIONS('upsert-enabled'='true') */ VALUES (1, 'a');
 
+-- or other columns tell its rows apart, which the write names
+UPSERT INTO unkeyed WITH ('equality-field-columns'='ID') VALUES (1, 'a'), (2, 'b');
+
+INSERT INTO unkeyed /*+ OPTIONS('upsert-enabled'='true', 'equality-field-columns'='id') */ VALUES (1, 'c');
+
+SELECT * FROM unkeyed;
+
+UPSERT INTO unkeyed WITH ('equality-field-columns'='w') VALUES (1, 'a');
+
+UPSERT INTO unkeyed WITH ('equality-field-columns'='id') VALUES (NULL, 'a');
+
+INSERT INTO unkeyed WITH ('equality-field-columns'='id') VALUES (1, 'a');
+
+INSERT INTO unkeyed WITH ('equality-field-columns'='id') VALUES (1, 'a') ON CONFLICT DO NOTHING;
+
+UPSERT INTO t WITH ('equality-field-columns'='v') VALUES (1, 'a');
+
 -- not together with an overwrite
 INSERT OVERWRITE t WITH ('upsert-enabled'='true') SELECT 1, 'x';
 

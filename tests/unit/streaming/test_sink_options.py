@@ -21,7 +21,7 @@ def test_names_of_flinks_sink_and_of_a_write() -> None:
             "branch": "audit",
         }
     )
-    assert (options.overwrite, options.parallelism, options.key_columns) == ("dynamic", 3, (("a",), ("b",)))
+    assert (options.overwrite, options.parallelism, options.write.equality_columns) == ("dynamic", 3, (("a",), ("b",)))
     assert (options.empty_commits, options.accept_checkpoint) == (0, False)
     assert options.write.branch == "audit"
     assert options.write.summary == (("run", "7"),)

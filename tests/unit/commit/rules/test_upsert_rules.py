@@ -28,12 +28,7 @@ def partitioned(source_id, transform):
     [
         (SCHEMA, UNPARTITIONED, {"write.upsert.enabled": "true", "write.upsert.mode": "equality"}, None),
         (UNKEYED, UNPARTITIONED, {"write.upsert.enabled": "true"}, "UPSERT_WITHOUT_KEY"),
-        (
-            UNKEYED,
-            partitioned(2, IdentityTransform()),
-            {"write.upsert.mode": "equality"},
-            "UPSERT_PARTITION_NOT_IN_KEY",
-        ),
+        (UNKEYED, partitioned(2, IdentityTransform()), {"write.upsert.mode": "equality"}, None),
         (SCHEMA, partitioned(2, IdentityTransform()), {"write.upsert.mode": "equality"}, "UPSERT_PARTITION_NOT_IN_KEY"),
         (SCHEMA, partitioned(1, BucketTransform(4)), {"write.upsert.mode": "equality"}, None),
         (SCHEMA, partitioned(2, VoidTransform()), {"write.upsert.mode": "equality"}, None),
