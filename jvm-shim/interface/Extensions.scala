@@ -36,5 +36,6 @@ class Extensions extends SparkSessionExtensionsProvider {
     extensions.injectFunction(TaskCount.function)
     extensions.injectFunction(ThetaSketch.function)
     extensions.injectFunction(UnitedSketches.function)
+    extensions.injectFunction(MergedElements.function)
   }
 }

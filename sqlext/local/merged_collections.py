@@ -127,31 +127,25 @@ class _Elements:
 
     def __init__(self, elements: Iterable[Any], key: Sequence[str]) -> None:
         self._key = key
-        self._all: list[Any] = []
-        self._places: dict[Any, list[int]] = {}
+        self._by_key: dict[Any, list[Any]] = {}
         for element in elements:
-            self._places.setdefault(_fields(element, key), []).append(len(self._all))
-            self._all.append(element)
-        self._count = len(self._all)
+            self._by_key.setdefault(_fields(element, key), []).append(element)
 
     def __len__(self) -> int:
-        return self._count
+        return len(self._by_key)
 
     def like(self, element: Any) -> list[Any]:
         """The elements with its key."""
-        return [self._all[place] for place in self._places.get(_fields(element, self._key), ())]
+        return self._by_key.get(_fields(element, self._key), [])
 
     def replace(self, element: Any) -> None:
         """Puts the element behind all others, instead of those with its key."""
-        gone = self._places.get(_fields(element, self._key), [])
-        for place in gone:
-            self._all[place] = None
-        self._places[_fields(element, self._key)] = [len(self._all)]
-        self._all.append(element)
-        self._count += 1 - len(gone)
+        key = _fields(element, self._key)
+        self._by_key.pop(key, None)
+        self._by_key[key] = [element]
 
     def elements(self) -> list[Any]:
-        return [element for element in self._all if element is not None]
+        return [element for same in self._by_key.values() for element in same]
 
 
 def _elements(merge: ColumnMerge, type: Type, array: Iterable[Any]) -> list[Any]:
