@@ -26,7 +26,7 @@ from sqlext.write.write_plan import WritePlan
 VIOLATED = "__violated"
 """The last column of rows under rules: the index of the first rule that the row breaks, or null."""
 
-TASKS = "__tasks"
+TASKS = "__sqlext_tasks"
 """The last column of rows that are to get values: the number of tasks that write rows. It is null in rows that come
 from data files, and -1 if Spark has evaluated it before there were tasks."""
 
