@@ -81,7 +81,8 @@ TESTS: Mapping[str, str] = {
     "STREAM_POSITION_GONE": "streaming/test_source.py::test_a_batch_that_was_not_done_is_read_again_or_ends_the_query",
     "STREAM_PROGRESS_MISSING": "streaming/test_sink.py"
     "::test_the_checkpoint_of_another_table_is_refused_unless_accepted",
-    "STREAM_PROGRESS_UNREADABLE": "unit/commit/actions/test_stream_progress.py::test_what_is_no_progress_is_refused",
+    "STREAM_PROGRESS_UNREADABLE": "unit/commit/actions/test_stream_progress.py"
+    '::test_what_is_no_progress_is_refused[{"version": 1, "run": "r", "batch": "x", "plans": {}}]',
     "STREAM_ROUTE_COLUMNS": "streaming/test_routed_batch.py::test_a_batch_lands_in_all_tables_or_in_none",
     "STREAM_ROUTE_UNKNOWN": "streaming/test_routed_batch.py::test_a_batch_lands_in_all_tables_or_in_none",
     "STREAM_TABLE_REPLACED": "streaming/test_sink.py::test_a_table_made_anew_and_a_changed_key_stop_the_query",
@@ -97,7 +98,7 @@ TESTS: Mapping[str, str] = {
     "VIEW_DIALECT_NOT_READ": "unit/spark/catalog/test_view_description.py::test_a_view_that_has_no_query_of_spark",
     "WORKER_LACKS_PACKAGES": "cluster/test_executors.py::test_a_missing_dependency_is_named",
 }
-"""The test that ends with an error of a condition, below tests/; any of its parameters, unless the name has them."""
+"""The test that ends with an error of a condition, below tests/, with its parameters if messages differ."""
 
 PROGRAMS_IN_SPARK = "session/sessions/test_error_examples.py::test_a_program_ends_with_its_error"
 """The test of the programs in Spark, whose parameter is a condition."""
