@@ -154,8 +154,8 @@ PROGRAMS: dict[str, str] = {
 }
 IN_SPARK: dict[str, str] = {
     "CATALOG_CLASS_WRONG": """
-        spark.conf.set("spark.sql.catalog.cellar", "io.sqlext.SessionCatalog")
-        spark.sql("SHOW NAMESPACES IN cellar")
+        spark.conf.set("spark.sql.catalog.attic", "io.sqlext.SessionCatalog")
+        spark.sql("SHOW NAMESPACES IN attic")
     """,
     "CATALOG_NOT_FOUND": """
         with sqlext.transaction(spark, "lakes"):
