@@ -200,7 +200,7 @@ IN_SPARK: dict[str, str] = {
         stream = spark.readStream.table("events").writeStream.format("noop").start()
         stream.processAllAvailable()
         spark.sql("ALTER TABLE events ADD COLUMN v INT")
-        spark.sql("INSERT INTO events VALUES (1, 1)")
+        spark.sql("INSERT INTO events VALUES (2, 2)")
         stream.processAllAvailable()
     """,
     "STREAM_CONTINUOUS": """
@@ -208,9 +208,56 @@ IN_SPARK: dict[str, str] = {
         events = spark.readStream.table("events").writeStream.format("noop")
         events.trigger(continuous="1 second").start()
     """,
+    "STREAM_KEY_CHANGED": """
+        spark.sql("CREATE TABLE events AS SELECT 1 AS id, 1 AS v")
+        spark.sql("CREATE TABLE copy (id INT NOT NULL, v INT NOT NULL, PRIMARY KEY (id))")
+        events = spark.readStream.table("events")
+        stream = sqlext.write_stream(events).upsert().checkpoint("/home/ada/copy").to_table("lake.shop.copy")
+        stream.processAllAvailable()
+        spark.sql("ALTER TABLE copy MODIFY PRIMARY KEY (v)")
+        spark.sql("INSERT INTO events VALUES (1, 1)")
+        stream.processAllAvailable()
+    """,
     "STREAM_OF_PLACE": """
         spark.sql("CREATE TABLE events (id INT)")
         spark.readStream.table("lake.shop.events.ro")
+    """,
+    "STREAM_POSITION_GONE": """
+        spark.sql("CREATE TABLE events (id INT)")
+        events = spark.readStream.option("protect-from-expiry", "false").table("events")
+        stream = events.writeStream.option("checkpointLocation", "/home/ada/copy").trigger(availableNow=True)
+        for number in range(3):
+            spark.sql(f"INSERT INTO events VALUES ({number})")
+            if number == 0:
+                stream.format("noop").start().awaitTermination()
+        spark.sql("CALL system.expire_snapshots('events', TIMESTAMP '2100-01-01', 1)")
+        stream.format("noop").start().awaitTermination()
+    """,
+    "STREAM_PROGRESS_MISSING": """
+        spark.sql("CREATE TABLE events (id INT)")
+        spark.sql("CREATE TABLE copy (id INT)")
+        events = spark.readStream.table("events")
+        stream = sqlext.write_stream(events).checkpoint("/home/ada/copy").trigger(availableNow=True)
+        spark.sql("INSERT INTO events VALUES (1)")
+        stream.to_table("lake.shop.copy").awaitTermination()
+        spark.sql("CREATE TABLE other_copy (id INT)")
+        spark.sql("INSERT INTO events VALUES (2)")
+        stream.to_table("lake.shop.other_copy").awaitTermination()
+    """,
+    "STREAM_ROUTE_COLUMNS": """
+        spark.sql("CREATE TABLE events (kind STRING, id INT)")
+        spark.sql("CREATE TABLE rest (kind STRING, id INT)")
+        spark.sql("CREATE TABLE clicks (kind STRING)")
+        spark.sql("INSERT INTO events VALUES ('clicks', 1)")
+        events = sqlext.write_stream(spark.readStream.table("events")).route_by("kind")
+        events.checkpoint("/home/ada/rest").to_table("lake.shop.rest").processAllAvailable()
+    """,
+    "STREAM_ROUTE_UNKNOWN": """
+        spark.sql("CREATE TABLE events (kind STRING, id INT)")
+        spark.sql("CREATE TABLE rest (kind STRING, id INT)")
+        spark.sql("INSERT INTO events VALUES ('clicks', 1)")
+        events = sqlext.write_stream(spark.readStream.table("events")).route_by("kind")
+        events.checkpoint("/home/ada/rest").to_table("lake.shop.rest").processAllAvailable()
     """,
     "STREAM_SNAPSHOT_CHANGES_ROWS": """
         spark.sql("CREATE TABLE events (id INT)")
@@ -220,6 +267,17 @@ IN_SPARK: dict[str, str] = {
         spark.sql("DELETE FROM events WHERE id = 1")
         stream.processAllAvailable()
     """,
+    "STREAM_TABLE_REPLACED": """
+        spark.sql("CREATE TABLE events (id INT)")
+        spark.sql("CREATE TABLE copy (id INT)")
+        events = spark.readStream.table("events")
+        stream = sqlext.write_stream(events).checkpoint("/home/ada/copy").to_table("lake.shop.copy")
+        stream.processAllAvailable()
+        spark.sql("DROP TABLE copy")
+        spark.sql("CREATE TABLE copy (id INT)")
+        spark.sql("INSERT INTO events VALUES (1)")
+        stream.processAllAvailable()
+    """,
     "TRANSACTION_CONFLICT": """
         spark.sql("CREATE TABLE orders (id INT, quantity INT)")
         spark.sql("INSERT INTO orders VALUES (1, 5)")
@@ -227,6 +285,15 @@ IN_SPARK: dict[str, str] = {
         with sqlext.transaction(spark, "lake"):
             spark.sql("UPDATE orders SET quantity = 6")
             other.sql("UPDATE lake.shop.orders SET quantity = 7")
+    """,
+    "TRANSACTION_READ_CONFLICT": """
+        spark.sql("CREATE TABLE orders AS SELECT 1 AS id")
+        other = spark.newSession()
+        with sqlext.transaction(spark, "lake"):
+            spark.table("orders").count()
+            other.sql("INSERT INTO lake.shop.orders VALUES (2)")
+            other.sql("CREATE TABLE lake.shop.stock AS SELECT 1 AS id")
+            spark.table("stock").count()
     """,
     "UNKNOWN_STREAM_OPTION": """
         spark.sql("CREATE TABLE events (id INT)")

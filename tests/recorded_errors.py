@@ -75,22 +75,14 @@ TESTS: Mapping[str, str] = {
     "STORAGE_ACCESS_DENIED": "unit/storage/test_object_store.py::test_wrong_keys_are_told_and_not_shown",
     "STREAM_BATCH_DIFFERS": "streaming/test_sink.py::test_a_checkpoint_that_was_put_back_is_refused",
     "STREAM_FENCED": "unit/commit/actions/test_stream_progress.py::test_an_overtaken_run_is_fenced_and_leaves_no_file",
-    "STREAM_KEY_CHANGED": "streaming/test_sink.py::test_a_table_made_anew_and_a_changed_key_stop_the_query",
     "STREAM_KEY_NOT_THE_TABLES": "streaming/test_sink.py::test_update_mode_of_an_aggregation_and_what_it_refuses",
     "STREAM_OFFSET_UNREADABLE": "unit/streaming/test_position.py::test_what_is_no_offset_is_refused[no JSON]",
-    "STREAM_POSITION_GONE": "streaming/test_source.py::test_a_batch_that_was_not_done_is_read_again_or_ends_the_query",
-    "STREAM_PROGRESS_MISSING": "streaming/test_sink.py"
-    "::test_the_checkpoint_of_another_table_is_refused_unless_accepted",
     "STREAM_PROGRESS_UNREADABLE": "unit/commit/actions/test_stream_progress.py"
     '::test_what_is_no_progress_is_refused[{"version": 1, "run": "r", "batch": "x", "plans": {}}]',
-    "STREAM_ROUTE_COLUMNS": "streaming/test_routed_batch.py::test_a_batch_lands_in_all_tables_or_in_none",
-    "STREAM_ROUTE_UNKNOWN": "streaming/test_routed_batch.py::test_a_batch_lands_in_all_tables_or_in_none",
-    "STREAM_TABLE_REPLACED": "streaming/test_sink.py::test_a_table_made_anew_and_a_changed_key_stop_the_query",
     "TRANSACTION_LOST": "unit/spark/session/test_open_transactions.py"
     "::test_a_transaction_that_began_in_another_process_is_lost",
     "TRANSACTION_OF_ANOTHER_SESSION": "session/sessions/test_catalogs.py"
     "::test_a_clone_of_a_session_with_a_transaction_reads_in_it_and_changes_nothing",
-    "TRANSACTION_READ_CONFLICT": "unit/catalog/test_point_in_time.py::test_a_snapshot_that_has_expired",
     "TRANSACTION_SPANS_CATALOGS": "unit/catalog/test_open_transaction.py::test_changes_are_of_one_catalog",
     "UNSUPPORTED_TABLE_FEATURE": "unit/scan/test_scan_plan.py::test_unsupported_files_are_named_with_their_feature",
     "UNSUPPORTED_TRANSFORM": "unit/sql/test_show_create_table.py::test_a_transform_without_sql_spelling_is_refused",

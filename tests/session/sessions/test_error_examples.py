@@ -33,10 +33,11 @@ def shop(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 @pytest.mark.usefixtures("shop")
 @pytest.mark.parametrize("condition", IN_SPARK)
 def test_a_program_ends_with_its_error(
-    spark: SparkSession, condition: str, shown_error: Callable[[str, str], None]
+    spark: SparkSession, condition: str, tmp_path: Path, shown_error: Callable[[str, str], None]
 ) -> None:
+    text = program(condition).replace("/home/ada", str(tmp_path))
     with pytest.raises(Exception, match=condition) as ended:
-        exec(compile(program(condition), condition, "exec"), {"spark": spark, "sqlext": sqlext})
+        exec(compile(text, condition, "exec"), {"spark": spark, "sqlext": sqlext})
     message = render_error(ended.value)
     message = message[message.index(f"[{condition}] ") :]
     shown_error(condition, message)
