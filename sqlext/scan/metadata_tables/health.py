@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 
 from sqlext.properties import TARGET_FILE_SIZE_BYTES
@@ -98,7 +99,7 @@ def _rows(rows: Mapping[str, int], vector: ContentFile) -> int:
 def _of_metadata(state: TableState) -> Iterator[Measure]:
     metadata = state.metadata
     times = [one.timestamp_ms for one in metadata.snapshots]
-    span = f"the oldest of {min(times)} ms since 1970" if times else None
+    span = f"the oldest of {np.datetime64(min(times), 'ms')}Z" if times else None
     yield Measure("snapshots", len(times), None, span)
     for kind in ("branch", "tag"):
         count = sum(one.type == kind for one in metadata.refs.values())

@@ -105,6 +105,7 @@ def test_health_has_the_measures_and_what_care_would_do(run: CommandLine) -> Non
     measures = {one["measure"]: one for one in run("health", "db.orders", "--json").document["measures"]}
     assert measures["rows deleted by position"]["value"] == 1
     assert "full compaction" in measures
+    assert measures["snapshots"]["about"] == "the oldest of 2023-11-14T22:13:20.007Z"
 
 
 def test_rows_are_shown_without_the_deleted_ones(run: CommandLine) -> None:
