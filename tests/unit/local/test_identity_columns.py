@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -181,3 +182,21 @@ def test_no_value_is_given_twice(tmp_path: Path, column: IdentityColumn, version
         told = "\n".join(history.log)
         raise AssertionError(f"SQLEXT_SEED={SEED}\n{told}\n{error!r}") from error
     assert len(history.generated) > 5
+
+
+@pytest.mark.parametrize(
+    "options", [{"group-commit": "process"}, {"group-commit": "process", "group-commit.min-file-size-bytes": "1000000"}]
+)
+def test_group_commits_do_not_merge_statements_of_one_value(tmp_path: Path, options: dict[str, str]) -> None:
+    lake = open_lake(tmp_path, **options)
+    table = created(lake, "id BIGINT GENERATED ALWAYS AS IDENTITY, name STRING, PRIMARY KEY (name)")
+
+    def write(writer: int) -> None:
+        for number in range(6):
+            rows = [{"name": f"{writer} {number} {row}"} for row in range(writer % 3 + 1)]
+            (table.upsert if number == 3 else table.append)(rows)
+
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(write, range(6)))
+    ids = table.to_arrow().column("id").to_pylist()
+    assert len({*ids}) == len(ids) == 72
