@@ -9,6 +9,7 @@ from sqlext.command.change.row_level import Target, with_key
 from sqlext.errors import AnalysisError
 from sqlext.spec.constraint import generated_columns
 from sqlext.spec.field_path import FieldPath, path_text
+from sqlext.spec.identity_column import identity_columns
 from sqlext.spec.types import DoubleType, FloatType, ListType, MapType, StructType, UnknownType, VariantType
 
 _NOT_COMPARED = (FloatType, DoubleType, StructType, ListType, MapType, UnknownType, VariantType)
@@ -50,8 +51,8 @@ def told_apart_by(target: Target, columns: Sequence[FieldPath]) -> Target:
         if len(path) > 1 or isinstance(field.type, _NOT_COMPARED):
             reason = "is inside a struct" if len(path) > 1 else f"has type {field.type}"
             raise refused(f"{path_text(path)} {reason}", "Use MERGE, or other columns")
-        if id in generated_columns(metadata.properties):
-            raise refused(f"{path_text(path)} is generated when rows are written", "Use MERGE, or plain columns")
+        if id in generated_columns(metadata.properties) or id in identity_columns(metadata.properties):
+            raise refused(f"{path_text(path)} gets its value when a row is written", "Use MERGE, or plain columns")
     metadata = with_key(metadata, tuple(dict.fromkeys(ids)))
     return replace(
         target,
