@@ -82,6 +82,8 @@ _OPTIONS: Mapping[str, tuple[str, ...]] = {
     COUNT_LIMIT: ("nested_update",),
     TS_FIELD: ("merge_map_with_keytime",),
 }
+# Paimon still reads them.
+_FORMER_NAMES: Mapping[str, str] = {"first_not_null_value": "first_non_null_value"}
 _NESTED = _OPTIONS[NESTED_KEY]
 _DEFAULT_FUNCTION = "fields.default-aggregate-function"
 _OF_ROWS: tuple[TableProperty[Any], ...] = (
@@ -194,6 +196,7 @@ class _Rules:
             function = "last_value"
         else:
             function = said[_FUNCTION].get(name, self._default or self._unsaid(grouped=group is not None)).lower()
+        function = _FORMER_NAMES.get(function, function)
         fits = _TYPES.get(function)
         if function not in FUNCTIONS:
             raise self._refused(f"{function} of {name} is no aggregate function, but {', '.join(FUNCTIONS)} are")

@@ -76,6 +76,11 @@ def test_a_default_function_is_of_all_columns_that_have_none_of_their_own():
     assert [one.function for one in engine.columns] == ["max", "listagg"]
 
 
+def test_a_function_has_its_former_name_too():
+    engine = rules(**{"fields.text.aggregate-function": "first_not_null_value"})
+    assert {one.function for one in engine.columns if one.column == "text"} == {"first_non_null_value"}
+
+
 def test_options_of_nested_rows_and_maps_name_fields():
     engine = rules(
         **{
