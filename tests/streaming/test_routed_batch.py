@@ -69,6 +69,17 @@ def test_a_batch_lands_in_all_tables_or_in_none(
     assert len(queries) == 1
 
 
+def test_tables_without_a_key_go_by_the_columns_of_the_option(
+    spark: SparkSession, tables: tuple[str, str, str], tmp_path: Path
+) -> None:
+    keeper, orders, clicks = tables
+    stream = JsonStream(spark, tmp_path, "kind STRING, id INT, v STRING")
+    stream.put({"kind": "orders", "id": 1, "v": "a"}, {"kind": "clicks", "id": 7}, {"kind": "clicks", "id": 8})
+    stream.put({"kind": "orders", "id": 1, "v": "b"}, {"kind": "clicks", "id": 7})
+    stream.run(keeper, "update", route_by="kind", equality_field_columns="id")
+    assert (_rows(spark, orders), _rows(spark, clicks)) == ([(1, "b")], [(7,), (8,)])
+
+
 def test_a_batch_that_others_overtake_is_written_again(
     spark: SparkSession, tables: tuple[str, str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -15,6 +15,7 @@ from sqlext.commit.rules.nested_rows import (
     TS_FIELD,
     has_equality,
     nested_rows,
+    require_plain_keys,
     time_field,
 )
 from sqlext.commit.rules.sequence_field import row_order, sequence_columns
@@ -84,6 +85,7 @@ _OPTIONS: Mapping[str, tuple[str, ...]] = {
 }
 # Paimon still reads them.
 _FORMER_NAMES: Mapping[str, str] = {"first_not_null_value": "first_non_null_value"}
+_OF_MAPS = ("merge_map", "merge_map_with_keytime")
 _NESTED = _OPTIONS[NESTED_KEY]
 _DEFAULT_FUNCTION = "fields.default-aggregate-function"
 _OF_ROWS: tuple[TableProperty[Any], ...] = (
@@ -218,6 +220,8 @@ class _Rules:
         def unfit(reason: str) -> AnalysisError:
             return self._refused(f"{function} cannot be made of {name}: {reason}")
 
+        if function in _OF_MAPS:
+            require_plain_keys(column.type, unfit)
         return ColumnMerge(
             name,
             function,

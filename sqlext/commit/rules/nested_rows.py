@@ -20,6 +20,7 @@ from sqlext.spec.types import (
     TimestamptzType,
     Type,
     UnknownType,
+    UuidType,
     VariantType,
 )
 
@@ -51,12 +52,18 @@ def nested_rows(function: str, type: Type, said: Mapping[str, str], refused: Cal
         if not has_equality(element):
             raise refused(f"its elements cannot be compared: {NESTED_KEY[1:]} must say by which fields")
     for name in key:
-        if not has_equality(_type_of(element, name)):
+        if not has_equality(_type_of(element, name)) or isinstance(_type_of(element, name), UuidType):
             raise refused(f"the field {name} of {NESTED_KEY[1:]} cannot be compared")
     for name in sequence:
         if not isinstance(_type_of(element, name), ORDERED):
             raise refused(f"the field {name} of {NESTED_SEQUENCE[1:]} has no order")
     return NestedRows(key, sequence, _null_keys(said, refused), _limit(said, refused))
+
+
+def require_plain_keys(type: Type, refused: Callable[[str], Exception]) -> None:
+    """Raises what `refused` makes of a reason if keys of the map are given in other texts than those that it stores."""
+    if isinstance(type, MapType) and isinstance(type.key, UuidType):
+        raise refused("its keys are UUIDs, which have several texts")
 
 
 def time_field(type: Type, said: Mapping[str, str], refused: Callable[[str], Exception]) -> str:

@@ -22,6 +22,7 @@ from sqlext.spec.types import (
     NestedField,
     StringType,
     StructType,
+    UuidType,
 )
 
 _PARTS = StructType(
@@ -29,6 +30,7 @@ _PARTS = StructType(
         NestedField(14, "id", IntegerType()),
         NestedField(15, "Time.at", StringType()),
         NestedField(16, "m", MapType(17, StringType(), 18, StringType(), False)),
+        NestedField(22, "u", UuidType()),
     )
 )
 
@@ -43,6 +45,7 @@ COLUMNS = Schema(
         NestedField(8, "maps", ListType(9, MapType(10, StringType(), 11, StringType(), False), False)),
         NestedField(12, "nested", ListType(13, _PARTS, False)),
         NestedField(19, "timed", MapType(20, StringType(), 21, replace(_PARTS, fields=_PARTS.fields[:2]), False)),
+        NestedField(23, "by_uuid", MapType(24, UuidType(), 25, StringType(), False)),
     ),
     identifier_field_ids=(1,),
 )
@@ -65,6 +68,7 @@ def test_columns_without_a_function_keep_their_last_value():
         "maps": "last_non_null_value",
         "nested": "last_non_null_value",
         "timed": "last_non_null_value",
+        "by_uuid": "last_non_null_value",
     }
     assert {one.order for one in engine.columns} == {RowOrder(("at",))}
 
@@ -117,7 +121,9 @@ def test_options_of_nested_rows_and_maps_name_fields():
         {"nested": "nested_partial_update", "nested.nested-key": "id", "nested.count-limit": "3"},
         {"nested": "nested_update", "nested.nested-key-null-strategy": "ignore"},
         {"nested": "last_value", "nested.nested-key": "id"},
+        {"nested": "nested_update", "nested.nested-key": "u"},
         {"nested": "merge_map"},
+        {"by_uuid": "merge_map"},
         {"timed": "merge_map", "timed.ts-field": "id"},
         {"timed": "merge_map_with_keytime", "timed.ts-field": "other"},
         {"nested": "merge_map_with_keytime"},
