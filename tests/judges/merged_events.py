@@ -16,8 +16,8 @@ NESTED = {
 }
 """The types of arrays of structs, which are lists of dicts here, and of maps, which are lists of pairs."""
 COLUMNS = (
-    "k INT, at INT, s INT, p INT, c BIGINT, lo INT, hi INT, ba BOOLEAN, bo BOOLEAN, lv STRING, ln STRING, fv STRING,"
-    " fn STRING, la STRING, ld STRING, co ARRAY<STRING>, "
+    "k INT, at INT, s INT, p INT, c BIGINT, lo INT, hi INT, ba BOOLEAN, bo BOOLEAN, lb BINARY, hb BOOLEAN, lv STRING,"
+    " ln STRING, fv STRING, fn STRING, la STRING, ld STRING, co ARRAY<STRING>, "
     + ", ".join(f"{name} {type}" for name, type in NESTED.items())
     + ", PRIMARY KEY (k)"
 )
@@ -30,6 +30,8 @@ FUNCTIONS = {
     "hi": "max",
     "ba": "bool_and",
     "bo": "bool_or",
+    "lb": "min",
+    "hb": "max",
     "lv": "last_value",
     "ln": "last_non_null_value",
     "fv": "first_value",
@@ -75,7 +77,9 @@ def _value(rng: random.Random, column: str) -> Any:
             return rng.randrange(-50, 50)
         case "p":
             return rng.choice([1, 2, -1, 3])
-        case "ba" | "bo":
+        case "lb":
+            return bytes(rng.randrange(256) for _ in range(rng.randrange(3)))
+        case "ba" | "bo" | "hb":
             return rng.random() < 0.5
         case "co":
             return [rng.choice("xyz") for _ in range(rng.randrange(3))]

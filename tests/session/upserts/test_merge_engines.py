@@ -43,6 +43,8 @@ def _literal(value: Any) -> str:
             return "NULL"
         case str():
             return f"'{value}'"
+        case bytes() | bytearray():
+            return f"X'{value.hex()}'"
         case list() if value and isinstance(value[0], tuple):
             return f"map({', '.join(_literal(one) for pair in value for one in pair)})"
         case list():
