@@ -34,7 +34,7 @@ def told_apart_by(target: Target, columns: Sequence[FieldPath]) -> Target:
 
     ids: list[int] = []
     for path in columns:
-        field = schema.field_at(path, case_sensitive=False)
+        field = schema.field_at(path) or schema.field_at(path, case_sensitive=False)
         if field is None:
             raise refused(f"there is no column {path_text(path)}", "Name columns of the table")
         ids.append(field.id)

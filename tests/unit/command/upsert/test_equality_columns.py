@@ -15,6 +15,7 @@ from sqlext.command.upsert.equality_columns import require_upsert, told_apart_by
 from sqlext.errors import ValidationConflict
 from sqlext.local import LocalCatalog
 from sqlext.spec.constraint import GENERATED_PREFIX
+from sqlext.spec.types import IntegerType, NestedField
 from unit.command.lake import Lake, refused, rows_for
 from unit.local.local_lake import created, open_lake
 
@@ -34,6 +35,16 @@ def test_the_columns_are_the_key_for_the_write_alone(lake: Lake) -> None:
     upsert_given(lake.environment, target, rows_for(target, a=[1], b=[1], v=["new"]))
     assert lake.rows() == [(1, 1, "new"), (1, 2, "y")]
     assert lake.load().metadata.schemas == stored.metadata.schemas
+
+
+def test_a_name_as_it_stands_comes_before_others(lake: Lake) -> None:
+    lake.create("CREATE TABLE t (a INT)")
+    target = lake.target()
+    schema = target.table.metadata.schema()
+    both = replace(schema, fields=(*schema.fields, NestedField(7, "A", IntegerType())))
+    table = replace(target.table, metadata=replace(target.table.metadata, schemas=(both,)))
+    named = told_apart_by(replace(target, table=table), [("A",)])
+    assert named.table.metadata.schema().identifier_field_ids == (7,)
 
 
 def test_the_tables_own_key_needs_no_other_target(lake: Lake) -> None:
