@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 
+from sqlext.spec.field_path import listed_paths
 from sqlext.spec.merge_engine import NestedRows, NullKeys
 from sqlext.spec.types import (
     DateType,
@@ -87,7 +88,11 @@ def has_equality(type: Type) -> bool:
 
 
 def _fields(struct: StructType, text: str, option: str, refused: Callable[[str], Exception]) -> Iterator[str]:
-    for name in filter(None, (part.strip().strip("`") for part in text.split(","))):
+    paths = listed_paths(text) if text.strip() else ()
+    if paths is None:
+        raise refused(f"{option[1:]} must be fields of the structs, separated by commas")
+    # A field whose name has a dot may stand without backticks, as structs inside are not looked into.
+    for name in map(".".join, paths):
         found = next((field.name for field in struct.fields if field.name.lower() == name.lower()), None)
         if found is None:
             raise refused(f"{option[1:]} names {name}, which is no field of the structs")

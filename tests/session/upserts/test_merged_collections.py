@@ -184,3 +184,24 @@ def test_a_stream_collects_nested_rows(spark: SparkSession, table_name: str, tmp
     stream.run(table_name, "update")
     (row,) = spark.table(table_name).collect()
     assert [(one.id, one.price) for one in row.orders] == [(2, 6), (1, 7)]
+
+
+def test_names_of_columns_and_fields_are_quoted(spark: SparkSession, table_name: str) -> None:
+    spark.sql(
+        f"CREATE TABLE {table_name} (k INT, `s,'``x` ARRAY<STRUCT<`a,``'b`: INT, `v.w`: STRING>>,"
+        " `m n` MAP<STRING, STRUCT<`q'``.r`: INT, t: STRING>>, PRIMARY KEY (k)) TBLPROPERTIES"
+        " ('merge-engine'='aggregation', 'fields.m n.aggregate-function'='merge_map_with_keytime',"
+        " 'fields.m n.ts-field'='`q\\'``.r`', 'fields.s,\\'`x.aggregate-function'='nested_partial_update',"
+        " 'fields.s,\\'`x.nested-key'='`a,``\\'b`', 'fields.s,\\'`x.nested-key-null-strategy'='error')"
+    )
+    for elements, entry in (("(1, 'p')", "1, 'p'"), ("(1, NULL), (2, 'z')", "2, 'q'")):
+        spark.sql(
+            f"INSERT INTO {table_name} SELECT 1, collect_list(named_struct('x', x, 'y', y)),"
+            f" map('a', named_struct('x', {entry.split(',')[0]}, 'y', {entry.split(',')[1]}))"
+            f" FROM VALUES {elements} AS given(x, y)"
+        )
+    (row,) = spark.table(table_name).collect()
+    assert sorted(map(tuple, row[1])) == [(1, "p"), (2, "z")]
+    assert {key: tuple(value) for key, value in row[2].items()} == {"a": (2, "q")}
+    with pytest.raises(Exception, match="has a null in its nested-key"):
+        spark.sql(f"INSERT INTO {table_name} VALUES (1, array(named_struct('x', NULL, 'y', 'p')), NULL)")

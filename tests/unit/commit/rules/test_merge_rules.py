@@ -114,6 +114,7 @@ def test_options_of_nested_rows_and_maps_name_fields():
         {"nested": "nested_update"},
         {"nested": "nested_update", "nested.nested-key": "m"},
         {"nested": "nested_update", "nested.nested-key": "id, other"},
+        {"nested": "nested_update", "nested.nested-key": "id,"},
         {"nested": "nested_update", "nested.nested-key": "id", "nested.nested-sequence-field": "m"},
         {"nested": "nested_update", "nested.nested-key": "id", "nested.nested-key-null-strategy": "drop"},
         {"nested": "nested_update", "nested.nested-key": "id", "nested.count-limit": "0"},
