@@ -78,7 +78,7 @@ def reference() -> str:
 
 
 def _section(name: str, condition: Condition, raised: Raised, example: Example | None) -> str:
-    said, *rest = _SENTENCES.split(condition.template)
+    said, *rest = sentences(condition.template)
     classes = "".join(f", `{one}`" for one in raised.classes)
     lines = [f"### {name}\n", f"SQLSTATE `{condition.sqlstate}`{classes}. {_plain(said)}\n"]
     if rest:
@@ -90,6 +90,11 @@ def _section(name: str, condition: Condition, raised: Raised, example: Example |
         lines.append(f"*{_word(parameter)}* is, among others:\n{listed}{more}\n")
     lines.append(_shown(name, example))
     return "\n".join(lines)
+
+
+def sentences(template: str) -> list[str]:
+    """What a message says first, what was refused and why; then what to do, and what became of the table."""
+    return _SENTENCES.split(template)
 
 
 def _shown(name: str, example: Example | None) -> str:

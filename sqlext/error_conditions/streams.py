@@ -37,7 +37,8 @@ STREAMS: Mapping[str, Condition] = {
     ),
     "STREAM_OF_PLACE": Condition(
         "0A000",
-        "A stream of {name} is refused: only a table of a catalog, or a branch of it, can be streamed.",
+        "A stream of {name} is refused: only a table of a catalog, or a branch of it, can be streamed. Stream the"
+        " table, or read this by a query.",
     ),
     "STREAM_CONTINUOUS": Condition(
         "0A000",
@@ -58,7 +59,7 @@ STREAMS: Mapping[str, Condition] = {
     "INVALID_CONSUMER_ID": Condition(
         "42602",
         "The consumer {consumer} is refused: the name has to be of letters, digits, dots, dashes and underscores, as it"
-        " is part of a tag's name.",
+        " is part of a tag's name. Give it another one.",
     ),
     "CONSUMER_NOT_FOUND": Condition(
         "42704", "{name} has no consumer {consumer}. CALL … consumers('{name}') lists what there is."

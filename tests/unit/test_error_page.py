@@ -7,7 +7,7 @@ import re
 import pytest
 
 from error_examples import IN_SPARK, PROGRAMS, message, program
-from error_page import DOCS, Example, conditions_without_example, recorded, written
+from error_page import DOCS, Example, conditions_without_example, recorded, sentences, written
 from recorded_errors import PROGRAMS_IN_SPARK, TESTS, TOLD, conditions_of, steady
 from sqlext.error_conditions import CONDITIONS
 
@@ -23,6 +23,26 @@ def test_every_condition_has_one_section() -> None:
 
 def test_every_condition_has_an_example() -> None:
     assert conditions_without_example() == [], "a golden statement, or what CONTRIBUTING.md says, is to end with it"
+
+
+def test_every_condition_says_the_way_out() -> None:
+    """In sentences behind the first one, or where a parameter tells it."""
+    by_their_reason = {
+        "INVALID_PARTITION_TRANSFORM",
+        "INVALID_PRIMARY_KEY",
+        "INVALID_VIEW",
+        "PARSE_SYNTAX_ERROR",
+        "RETURNING_REFUSED",
+        "SCHEMA_CHANGE_REFUSED",
+        "UNSUPPORTED_SYNTAX",
+        "UNSUPPORTED_TYPE",
+    }
+    silent = {
+        name
+        for name, condition in CONDITIONS.items()
+        if "{way_out}" not in condition.template and len(sentences(condition.template)) == 1
+    }
+    assert silent == by_their_reason
 
 
 def test_statements_that_succeed_are_no_examples() -> None:
