@@ -30,7 +30,7 @@ TESTS: Mapping[str, str] = {
     "::test_of_two_runs_of_a_batch_the_second_leaves_no_file",
     "BATCH_UNREADABLE": 'unit/spec/metadata/test_idempotent_batch.py::test_what_is_no_record_is_refused[{"format": 2}]',
     "CATALOG_IS_OPEN": "unit/spark/catalog/test_session_catalogs.py::test_a_catalog_is_open_whole_or_not_at_all",
-    "CATALOG_LOGIN_FAILED": "unit/catalog/rest/test_rest_catalog.py::test_credentials_that_are_not_accepted",
+    "CATALOG_LOGIN_FAILED": "unit/catalog/rest/test_rest_catalog.py::test_credentials_that_are_not_accepted[403]",
     "CATALOG_NO_ANSWER": "unit/catalog/rest/test_rest_catalog.py::test_an_answer_that_is_no_json_is_none",
     "CHANGE_STATE_UNKNOWN": "unit/catalog/sql/test_database.py::test_a_commit_without_an_answer_deletes_nothing",
     "COMMIT_IN_PART": "unit/catalog/rest/test_delivery.py"
@@ -84,7 +84,8 @@ TESTS: Mapping[str, str] = {
     "TRANSACTION_OF_ANOTHER_SESSION": "session/sessions/test_catalogs.py"
     "::test_a_clone_of_a_session_with_a_transaction_reads_in_it_and_changes_nothing",
     "TRANSACTION_SPANS_CATALOGS": "unit/catalog/test_open_transaction.py::test_changes_are_of_one_catalog",
-    "UNSUPPORTED_TABLE_FEATURE": "unit/scan/test_scan_plan.py::test_unsupported_files_are_named_with_their_feature",
+    "UNSUPPORTED_TABLE_FEATURE": "unit/scan/test_scan_plan.py"
+    "::test_unsupported_files_are_named_with_their_feature[file3-LANCE delete files (such as e.lance)]",
     "UNSUPPORTED_TRANSFORM": "unit/sql/test_show_create_table.py::test_a_transform_without_sql_spelling_is_refused",
     "UNSUPPORTED_WRITE": "unit/write/test_arrow_schema.py::test_a_type_that_cannot_be_written_is_refused",
     "VIEW_DIALECT_NOT_READ": "unit/spark/catalog/test_view_description.py::test_a_view_that_has_no_query_of_spark",

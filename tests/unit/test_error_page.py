@@ -8,6 +8,7 @@ import pytest
 
 from error_examples import IN_SPARK, PROGRAMS, message, program
 from error_page import DOCS, Example, conditions_without_example, recorded, sentences, written
+from error_page import TESTS as TESTS_FOLDER
 from recorded_errors import PROGRAMS_IN_SPARK, TESTS, TOLD, conditions_of, steady
 from sqlext.error_conditions import CONDITIONS
 
@@ -68,7 +69,9 @@ def test_no_condition_has_two_examples_of_its_own() -> None:
         assert program(condition) in text
     for condition, test in TESTS.items():
         section = text.partition(f"### {condition}\n")[2].partition("\n### ")[0]
-        assert f"](../tests/{test.partition('::')[0]})" in section
+        file, _, function = test.partition("[")[0].partition("::")
+        assert f"](../tests/{file})" in section
+        assert f"def {function}(" in (TESTS_FOLDER / file).read_text(), "a test of another name is not compared"
 
 
 def test_no_recorded_message_is_left_over() -> None:
