@@ -74,6 +74,12 @@ STATEMENTS: Mapping[str, Condition] = {
         "{clause} is refused: it assigns {column}, an identity column, whose values stay. Leave the assignment out, or"
         " delete the row and insert another.",
     ),
+    "IDENTITY_MERGE_REFUSED": Condition(
+        "42000",
+        "The MERGE into {name} is refused: its rows {reason}, so they replace others as a whole, and a MERGE has each"
+        " row keep its value in an identity column. Use UPSERT, which gives new values, or write conditions into the"
+        " clauses.",
+    ),
     "COLUMN_ALREADY_EXISTS": Condition("42711", "The column {column} is named more than once. Name each column once."),
     "AGGREGATE_IN_CHANGE": Condition(
         "42903",

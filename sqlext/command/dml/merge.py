@@ -28,6 +28,7 @@ from sqlext.command.upsert.equality import upsert_given
 from sqlext.command.upsert.key_facts import key_facts_of
 from sqlext.command.upsert.keyed_change import KeyedChange
 from sqlext.command.upsert.upsert import explain_replace_by_key, replace_by_key
+from sqlext.errors import AnalysisError
 from sqlext.properties import MERGE_CARDINALITY, MERGE_ISOLATION_LEVEL, MERGE_MODE, UPSERT_MODE
 from sqlext.spark.catalog.data_type import schema_to_spark
 from sqlext.spark.query.driver_rows import estimate
@@ -35,6 +36,7 @@ from sqlext.spark.query.lowered_sql import log_lowered, lowered_query
 from sqlext.spark.query.store_assignment import is_ansi, require_strict_policy
 from sqlext.spark.session.session_settings import coerces_structs, is_case_sensitive
 from sqlext.spec.identity_column import with_values_given
+from sqlext.spec.row_kind import ROW_KIND
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import StructType
 from sqlext.sql.bound_merge import BoundMerge, bind_merge
@@ -125,12 +127,27 @@ def planned_merge(
         statement, schema, source.columns, generated=generated, identities=identities, case_sensitive=exact
     )
     upsert = None if coerces or (counted and not by_place) else key_upsert(bound)
+    if upsert is None and by_place and identities:
+        _require_no_upsert(statement, target, source.columns, generated | identities, case_sensitive=exact)
     isolation = MERGE_ISOLATION_LEVEL.of(target.table.metadata.properties)
     if upsert is None or not keys_compare_as_stored(bound, source):
         return target, _planned_join(environment, target, bound, source, coerces=coerces)
     if by_place:
         return target, _RowsByKey(lower_upsert_source(upsert, own_kind_column(target)), isolation)
     return target, _planned_upsert(environment, spark, target, upsert, source)
+
+
+def _require_no_upsert(
+    statement: Merge, target: Target, columns: Sequence[str], computed: frozenset[str], *, case_sensitive: bool
+) -> None:
+    """Raises AnalysisError IDENTITY_MERGE_REFUSED for a MERGE that replaces rows by key, but for the values of its
+    identity columns, which a row keeps: as a join it would pay no heed to the order or the kinds of the rows."""
+    schema = target.table.metadata.schema()
+    bound = bind_merge(statement, schema, columns, generated=computed, case_sensitive=case_sensitive)
+    if key_upsert(bound) is not None:
+        kinds = any(name.lower() == ROW_KIND.name for name in columns) or own_kind_column(target) is not None
+        reason = "have row kinds" if kinds else "are ordered by the table's sequence field"
+        raise AnalysisError("IDENTITY_MERGE_REFUSED", name=target.name, reason=reason)
 
 
 def _given_rows(environment: Environment, spark: SparkSession, target: Target, statement: Merge) -> _GivenRows | None:
