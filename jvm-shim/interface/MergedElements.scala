@@ -12,8 +12,8 @@ import scala.jdk.CollectionConverters._
 import org.apache.spark.sql.catalyst.{FunctionIdentifier, InternalRow}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.expressions.codegen.CodegenFallback
-import org.apache.spark.sql.catalyst.optimizer.NormalizeNaNAndZero
 import org.apache.spark.sql.catalyst.util.{ArrayData, GenericArrayData}
+import org.apache.spark.sql.sqlext.NormalizedFloats
 import org.apache.spark.sql.types._
 
 /** `stored` is an array of structs, `rows` are structs of `t`, whether they take elements back, and such an array, in
@@ -33,12 +33,7 @@ case class MergedElements(
   private lazy val fields = dataType.asInstanceOf[ArrayType].elementType.asInstanceOf[StructType].fields
 
   @transient private lazy val keyOf = UnsafeProjection.create(key.map { ordinal =>
-    val field = BoundReference(ordinal, fields(ordinal).dataType, nullable = true)
-    // Of these the bytes of equal values may differ.
-    field.dataType match {
-      case FloatType | DoubleType => NormalizeNaNAndZero(field)
-      case _ => field
-    }
+    NormalizedFloats.of(BoundReference(ordinal, fields(ordinal).dataType, nullable = true))
   })
 
   @transient private lazy val later = new InterpretedOrdering(sequence.map { ordinal =>

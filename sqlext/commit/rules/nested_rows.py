@@ -53,7 +53,7 @@ def nested_rows(function: str, type: Type, said: Mapping[str, str], refused: Cal
         if not has_equality(element):
             raise refused(f"its elements cannot be compared: {NESTED_KEY[1:]} must say by which fields")
     for name in key:
-        if not has_equality(_type_of(element, name)) or isinstance(_type_of(element, name), UuidType):
+        if not has_equality(_type_of(element, name)) or _has_uuids(_type_of(element, name)):
             raise refused(f"the field {name} of {NESTED_KEY[1:]} cannot be compared")
     for name in sequence:
         if not isinstance(_type_of(element, name), ORDERED):
@@ -63,8 +63,8 @@ def nested_rows(function: str, type: Type, said: Mapping[str, str], refused: Cal
 
 def require_plain_keys(type: Type, refused: Callable[[str], Exception]) -> None:
     """Raises what `refused` makes of a reason if keys of the map are given in other texts than those that it stores."""
-    if isinstance(type, MapType) and isinstance(type.key, UuidType):
-        raise refused("its keys are UUIDs, which have several texts")
+    if isinstance(type, MapType) and _has_uuids(type.key):
+        raise refused("its keys have UUIDs, which have several texts")
 
 
 def time_field(type: Type, said: Mapping[str, str], refused: Callable[[str], Exception]) -> str:
@@ -85,6 +85,15 @@ def has_equality(type: Type) -> bool:
         case ListType(element=element):
             return has_equality(element)
     return not isinstance(type, MapType | VariantType | UnknownType)
+
+
+def _has_uuids(type: Type) -> bool:
+    match type:
+        case StructType(fields=fields):
+            return any(_has_uuids(field.type) for field in fields)
+        case ListType(element=element):
+            return _has_uuids(element)
+    return isinstance(type, UuidType)
 
 
 def _fields(struct: StructType, text: str, option: str, refused: Callable[[str], Exception]) -> Iterator[str]:

@@ -170,6 +170,27 @@ def test_other_bytes_are_refused(spark: SparkSession, table_name: str) -> None:
     assert spark.table(table_name).count() == 0
 
 
+@pytest.mark.parametrize("written_by", ["spark", "local"])
+def test_keys_are_equal_whose_numbers_are(
+    spark: SparkSession, warehouse: Path, table_name: str, written_by: str
+) -> None:
+    """-0.0 is 0.0, and NaN is itself, also in structs and arrays of a key."""
+    spark.sql(
+        f"CREATE TABLE {table_name} (k INT, a ARRAY<STRUCT<s: STRUCT<d: DOUBLE>, f: ARRAY<FLOAT>, d: DOUBLE, n: INT>>,"
+        " PRIMARY KEY (k)) TBLPROPERTIES ('merge-engine'='aggregation', 'fields.a.aggregate-function'='nested_update',"
+        " 'fields.a.nested-key'='s, f, d')"
+    )
+    for n, number in enumerate((0.0, float("nan"), -0.0, float("nan"))):
+        if written_by == "local":
+            rows = [{"k": 1, "a": [{"s": {"d": number}, "f": [number], "d": number, "n": n}]}]
+            _local(warehouse, table_name).upsert(rows)
+            continue
+        element = f"named_struct('s', named_struct('d', double('{number}')), 'f', array(float('{number}'))"
+        spark.sql(f"UPSERT INTO {table_name} SELECT 1, array({element}, 'd', double('{number}'), 'n', {n}))")
+    (row,) = spark.table(table_name).collect()
+    assert [one.n for one in row.a] == [2, 3]
+
+
 def test_a_stream_collects_nested_rows(spark: SparkSession, table_name: str, tmp_path: Path) -> None:
     spark.sql(
         f"CREATE TABLE {table_name} (k INT, orders ARRAY<STRUCT<id: INT, price: INT>>, PRIMARY KEY (k)) TBLPROPERTIES"

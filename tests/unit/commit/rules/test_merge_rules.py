@@ -31,6 +31,7 @@ _PARTS = StructType(
         NestedField(15, "Time.at", StringType()),
         NestedField(16, "m", MapType(17, StringType(), 18, StringType(), False)),
         NestedField(22, "u", UuidType()),
+        NestedField(26, "of", StructType((NestedField(27, "u", ListType(28, UuidType(), False)),))),
     )
 )
 
@@ -123,6 +124,7 @@ def test_options_of_nested_rows_and_maps_name_fields():
         {"nested": "nested_update", "nested.nested-key-null-strategy": "ignore"},
         {"nested": "last_value", "nested.nested-key": "id"},
         {"nested": "nested_update", "nested.nested-key": "u"},
+        {"nested": "nested_update", "nested.nested-key": "of"},
         {"nested": "merge_map"},
         {"by_uuid": "merge_map"},
         {"timed": "merge_map", "timed.ts-field": "id"},
