@@ -78,7 +78,9 @@ class CheckedRows:
         if not (LEAST <= first <= GREATEST and LEAST <= last <= GREATEST):
             raise DataError("IDENTITY_EXHAUSTED", column=rule.name, table=self._plan.table_name)
         self._given[rule.name] = given + count
-        return first + np.arange(count, dtype=np.int64) * width
+        # Modulo 2**64, as the width of a single row's values may be beyond a BIGINT.
+        steps = np.arange(count, dtype=np.uint64) * np.uint64(width % 2**64)
+        return (steps + np.uint64(first % 2**64)).view(np.int64)
 
 
 def _tasks(counts: pa.Array) -> int:

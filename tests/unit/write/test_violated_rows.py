@@ -114,6 +114,17 @@ def test_a_task_beyond_their_number_writes_nothing(tmp_path: Path) -> None:
         CheckedRows(_counted(tmp_path), 3).of(_batch(3, None))
 
 
+@pytest.mark.parametrize("tasks", [1, 3, -1])
+@pytest.mark.parametrize(("first", "step"), [(-(2**63), 2**62), (2**63 - 1, -(2**62)), (-(2**63), 2**63 - 1)])
+def test_steps_as_wide_as_a_bigint(tmp_path: Path, first: int, step: int, tasks: int) -> None:
+    for task in range(max(tasks, 1)):
+        filled = CheckedRows(_counted(tmp_path, first, step), task).of(_batch(tasks, None))
+        assert filled.column("id").to_pylist() == [first + task * step]
+    count = 3 if abs(step) == 2**63 - 1 else 4
+    filled = CheckedRows(_counted(tmp_path, first, step), 0).of(_batch(1, *[None] * count))
+    assert filled.column("id").to_pylist() == [first + n * step for n in range(count)]
+
+
 @pytest.mark.parametrize(("first", "step"), [(2**63 - 2, 1), (-(2**63) + 1, -1), (2**63, 1)])
 def test_there_are_no_values_beyond_a_bigint(tmp_path: Path, first: int, step: int) -> None:
     with pytest.raises(DataError) as refusal:
