@@ -111,6 +111,20 @@ def identity_mark(properties: Mapping[str, str], field_id: int, column: Identity
     return IdentityMark(column.furthest((mark.value, None if floor is None else int(floor))), mark.seen)
 
 
+def turned_marks(before: Mapping[str, str], after: Mapping[str, str]) -> dict[str, str]:
+    """How far columns have counted that count in another direction by the properties `after` than `before`, or of
+    which `before` does not tell: they pass the values that they gave, and all files are looked at once more."""
+    found: dict[str, str] = {}
+    known = identity_columns(before)
+    for id, column in identity_columns(after).items():
+        old = known.get(id)
+        mark = identity_mark(before, id, column if old is None else old)
+        if mark.value is not None and (old is None or (old.step > 0) != (column.step > 0)):
+            furthest = column.furthest((mark.value, None if old is None else old.start))
+            found[f"{MARK_PREFIX}{id}"] = IdentityMark(furthest).encode()
+    return found
+
+
 def is_identity_state(name: str) -> bool:
     """Whether a property says how far an identity column has counted."""
     return name.startswith(STATE_PREFIXES)

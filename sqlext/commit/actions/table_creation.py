@@ -15,6 +15,7 @@ from sqlext.commit.snapshot.deletion_vectors import DeletedRows
 from sqlext.commit.snapshot.snapshot_production import FileChange, SnapshotProduction
 from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.properties import GC_ENABLED, kept_by_replace
+from sqlext.spec.identity_column import turned_marks
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.metadata.metadata_update import (
     AddSchema,
@@ -230,6 +231,9 @@ class TableReplacement:
             updates.append(RemoveProperties(dropped))
         if action.properties:
             updates.append(SetProperties(dict(action.properties)))
+        turned = turned_marks(base.properties, action.properties)
+        if turned:
+            updates.append(SetProperties(turned))
         return tuple(updates)
 
     def _content_for(self, spec_id: int) -> SnapshotProduction | None:

@@ -215,6 +215,26 @@ def test_copies_of_the_table(spark: SparkSession, table_name: str) -> None:
     assert _ids(spark, table_name) == [4]
 
 
+def test_a_replaced_column_counts_in_another_direction(spark: SparkSession, table_name: str) -> None:
+    """What it gave on a branch is not given again, also if it was no identity column meanwhile."""
+    spark.sql(f"CREATE TABLE {table_name} ({COLUMNS})")
+    for branch, step, start in (("a", -1, 1), ("b", 2, 1), ("c", -2, 500)):
+        spark.sql(f"INSERT INTO {table_name} (email) VALUES ('a'), ('b'), ('c')")
+        spark.sql(f"ALTER TABLE {table_name} CREATE BRANCH {branch}")
+        if branch == "b":
+            spark.sql(f"CREATE OR REPLACE TABLE {table_name} AS SELECT id FROM {table_name} WHERE false")
+        spark.sql(
+            f"CREATE OR REPLACE TABLE {table_name}"
+            f" (id BIGINT GENERATED ALWAYS AS IDENTITY (START WITH {start} INCREMENT BY {step}), email STRING)"
+        )
+    spark.sql(f"INSERT INTO {table_name} (email) VALUES ('a'), ('b')")
+    found = [
+        spark.sql(f"SELECT id FROM {table_name}{at} ORDER BY abs(id)").collect()
+        for at in (" VERSION AS OF 'a'", " VERSION AS OF 'b'", " VERSION AS OF 'c'", "")
+    ]
+    assert [[id for (id,) in one] for one in found] == [[1, 2, 3], [0, -1, -2], [5, 7, 9], [-4, -6]]
+
+
 def test_compaction_leaves_values(spark: SparkSession, table_name: str) -> None:
     spark.sql(f"CREATE TABLE {table_name} ({COLUMNS}) TBLPROPERTIES ('write.metadata.metrics.default'='none')")
     for name in "abcdef":

@@ -17,6 +17,7 @@ from sqlext.spec.identity_column import (
     identity_columns,
     identity_mark,
     identity_state,
+    turned_marks,
     with_values_given,
 )
 from sqlext.spec.metadata.stream_state import settings_of
@@ -99,3 +100,17 @@ def test_a_copy_of_a_table_has_its_own_sequence_numbers() -> None:
     assert settings_of(properties) == {**definition, "comment": "x"}
     assert identity_columns(properties) == {4: IdentityColumn(True)}
     assert with_values_given(properties) == {f"{IDENTITY_PREFIX}4": "BY DEFAULT START WITH 1 INCREMENT BY 1"}
+
+
+def test_a_column_that_counts_in_another_direction_passes_what_it_gave():
+    up, down = IdentityColumn(True, 10, 5).encode(), IdentityColumn(True, 90, -5).encode()
+    state = {f"{MARK_PREFIX}1": "30@7", f"{FLOOR_PREFIX}1": "70"}
+    before, after = {f"{IDENTITY_PREFIX}1": up, **state}, {f"{IDENTITY_PREFIX}1": down}
+    assert turned_marks(before, after) == {f"{MARK_PREFIX}1": "10@0"}
+    assert turned_marks({f"{IDENTITY_PREFIX}1": down, **state}, {f"{IDENTITY_PREFIX}1": up}) == {
+        f"{MARK_PREFIX}1": "90@0"
+    }
+    assert turned_marks(before, {f"{IDENTITY_PREFIX}1": IdentityColumn(False, 1, 2).encode()}) == {}
+    # The column was none in the meantime.
+    assert turned_marks(state, after) == {f"{MARK_PREFIX}1": "30@0"}
+    assert turned_marks({f"{IDENTITY_PREFIX}1": up}, after) == {}
