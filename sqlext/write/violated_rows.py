@@ -80,7 +80,8 @@ class CheckedRows:
         self._given[rule.name] = given + count
         # Modulo 2**64, as the width of a single row's values may be beyond a BIGINT.
         steps = np.arange(count, dtype=np.uint64) * np.uint64(width % 2**64)
-        return (steps + np.uint64(first % 2**64)).view(np.int64)
+        given_values: NDArray[np.int64] = (steps + np.uint64(first % 2**64)).view(np.int64)
+        return given_values
 
 
 def _tasks(counts: pa.Array) -> int:
