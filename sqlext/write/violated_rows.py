@@ -27,8 +27,8 @@ VIOLATED = "__violated"
 """The last column of rows under rules: the index of the first rule that the row breaks, or null."""
 
 TASKS = "__sqlext_tasks"
-"""The last column of rows that are to get values: the number of tasks that write rows. It is null in rows that come
-from data files, and -1 if Spark has evaluated it before there were tasks."""
+"""The last column of rows that are to get values: the number of tasks that write rows. It is null in rows of data files
+that do not change, which stay as they are, and -1 if Spark has evaluated it before there were tasks."""
 
 # More than any job has tasks.
 _MANY_TASKS = 2**20
@@ -49,16 +49,18 @@ class CheckedRows:
         are not written stay as they are. Raises DataError IDENTITY_EXHAUSTED, and as `held_rows`."""
         if not batch.num_columns or batch.schema.names[-1] != TASKS:
             return held_rows(self._plan, batch)
-        tasks = _tasks(batch.column(batch.num_columns - 1))
+        counts = batch.column(batch.num_columns - 1)
+        tasks = _tasks(counts)
         if self._task_id >= tasks:
             raise ValueError(f"task {self._task_id} is none of {tasks}")
         rows = held_rows(self._plan, batch.select(range(batch.num_columns - 1)))
         if not rows.num_rows:
             return rows
+        given = counts.is_valid().to_numpy(zero_copy_only=False)
         for name, rule in self._columns.items():
             at = rows.schema.get_field_index(name)
             column = rows.column(at)
-            wanted = column.is_null().to_numpy(zero_copy_only=False)
+            wanted = column.is_null().to_numpy(zero_copy_only=False) & given
             if rows.schema.names[0] == "__operation":
                 wanted &= rows.column(0).to_numpy(zero_copy_only=False) >= UPDATE
             count = int(np.count_nonzero(wanted))
@@ -85,11 +87,9 @@ class CheckedRows:
 
 
 def _tasks(counts: pa.Array) -> int:
-    """The number of tasks. Rows of data files come first only on the driver, which is one task."""
-    count = counts[0].as_py() if len(counts) else None
-    if count is None:
-        return _MANY_TASKS if len(counts) == 0 else 1
-    return count if count > 0 else _MANY_TASKS
+    """The number of tasks, which all rows tell but those of data files."""
+    count = pc.max(counts).as_py()
+    return count if count is not None and count > 0 else _MANY_TASKS
 
 
 def held_rows(plan: WritePlan, batch: pa.RecordBatch) -> pa.RecordBatch:

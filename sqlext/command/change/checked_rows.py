@@ -38,8 +38,8 @@ def with_violations(
     return with_task_count(rows.select("*", F.expr(violated).alias(VIOLATED)), plan)
 
 
-def with_task_count(rows: DataFrame, plan: WritePlan) -> DataFrame:
+def with_task_count(rows: DataFrame, plan: WritePlan, *, are_new: bool = True) -> DataFrame:
     """The rows with a column `TASKS` for the write task, if the table has identity columns. It is 1, as if one task
-    wrote all; a job of several puts their number there."""
+    wrote all; a job of several puts their number there. Unless the rows `are_new`, it is null, and they stay."""
     counts = any(rule.identity is not None for rule in plan.rules)
-    return rows.select("*", F.lit(1).alias(TASKS)) if counts else rows
+    return rows.select("*", F.lit(1 if are_new else None).cast("int").alias(TASKS)) if counts else rows

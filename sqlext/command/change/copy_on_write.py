@@ -97,27 +97,27 @@ def _rewrite(
 ) -> Sequence[ContentFile]:
     """Writes the new rows, and the rows of the files `kept_from` that do not change, to new data files."""
     metadata = target.table.metadata
-    moved = [_kept(spark, target, rows, kept_from)] if kept_from else []
+    plan, gives_values = operation.plan, has_new_rows(rows)
+
+    def counted(rows: DataFrame, *, are_new: bool) -> DataFrame:
+        return with_task_count(rows, plan, are_new=are_new) if gives_values else rows
+
+    moved = [counted(_kept(spark, target, rows, kept_from), are_new=False)] if kept_from else []
     inserted: list[DataFrame] = []
-    if has_new_rows(rows):
-        moved.append(_new(target, rows, UPDATE))
-        inserted.append(_new(target, rows, INSERT))
+    if gives_values:
+        moved.append(counted(_new(target, rows, UPDATE), are_new=True))
+        inserted.append(counted(_new(target, rows, INSERT), are_new=True))
     if not (moved or inserted):
         return ()
-    plan = operation.plan.with_row_lineage() if has_row_ids(target) else operation.plan
-    task = write_rows(plan, task_identity=task_identity)
-
-    def counted(rows: DataFrame) -> DataFrame:
-        return with_task_count(rows, operation.plan) if inserted else rows
-
+    task = write_rows(plan.with_row_lineage() if has_row_ids(target) else plan, task_identity=task_identity)
     if keeps_order(metadata):
-        united = counted(_united([*moved, *inserted]).drop(*_PLACE))
+        united = _united([*moved, *inserted]).drop(*_PLACE)
         return write_distributed(united, metadata, task, writer).data_files
     # Rows of one file stay together and in their order, so that bounds remain narrow.
     by_file = [*(F.expr(text) for text in partition_expressions(metadata)), F.col("_file")]
     stable = [one.repartition(*by_file).sortWithinPartitions(*_PLACE) for one in [_united(moved)] if moved]
     spread = _united([*stable, *(distribute(one, metadata) for one in inserted)])
-    return write_by(writer, counted(spread.drop(*_PLACE)), task, lambda rows: rows).data_files
+    return write_by(writer, spread.drop(*_PLACE), task, lambda rows: rows).data_files
 
 
 def _kept(spark: SparkSession, target: Target, rows: DataFrame, paths: list[str]) -> DataFrame:

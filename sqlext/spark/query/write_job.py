@@ -220,9 +220,10 @@ def _numbered(rows: DataFrame) -> DataFrame:
 
 
 def _counting_tasks(rows: DataFrame) -> DataFrame:
-    """The rows with the number of tasks of the job in the last column."""
+    """The rows with the number of tasks of the job in the last column, where that is not null."""
     *others, last = rows.columns
-    return rows.select(*others, F.call_function("sqlext_task_count").alias(last))
+    count = F.when(F.col(last).isNotNull(), F.call_function("sqlext_task_count"))
+    return rows.select(*others, count.alias(last))
 
 
 def _named(task: WriteTask, names: list[str]) -> WriteTask:

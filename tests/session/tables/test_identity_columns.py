@@ -261,6 +261,33 @@ def test_values_of_other_engines_are_not_given_again(
     assert [row[:2] for row in _rows(spark, table_name)][-1] == (42, "e")
 
 
+@pytest.mark.parametrize("order", ["", " ORDERED BY (email)"], ids=["unordered", "ordered"])
+@pytest.mark.parametrize("writer", ["tasks", "driver", "local"])
+def test_rows_without_a_value_stay_where_their_file_is_rewritten(
+    spark: SparkSession, table_name: str, warehouse: Path, iceberg: IcebergJudge, writer: str, order: str
+) -> None:
+    modes = ", ".join(f"'write.{verb}.mode'='copy-on-write'" for verb in ("delete", "update", "merge"))
+    spark.sql(
+        f"CREATE TABLE {table_name} ({COLUMNS}, PRIMARY KEY (email)){order} TBLPROPERTIES ('format-version'='3',"
+        f" 'write.upsert.mode'='resolved', {modes})"
+    )
+    iceberg.sql(f"INSERT INTO {table_name} VALUES (NULL, 'a', 1), (NULL, 'b', 1), (NULL, 'c', 1), (7, 'd', 1)")
+    if writer == "local":
+        lake = sqlext.local.open(str(warehouse), {"care": "none"})
+        lake.table(table_name.removeprefix("lake.")).upsert([{"email": "a", "n": 2}, {"email": "e", "n": 2}])
+    else:
+        with planned(spark, driver_bytes=0 if writer == "tasks" else 2**30):
+            spark.sql(
+                f"MERGE INTO {table_name} t USING (SELECT 'a' AS email, 2 AS n UNION ALL SELECT 'e', 2) s"
+                " ON t.email = s.email WHEN MATCHED THEN UPDATE SET n = s.n"
+                " WHEN NOT MATCHED THEN INSERT (email, n) VALUES (s.email, s.n)"
+            )
+    found = {row.email: row.id for row in spark.table(table_name).collect()}
+    assert (found["b"], found["c"], found["d"]) == (None, None, 7)
+    assert len({found["a"], found["e"]} - {None}) == 2
+    assert min(found["a"], found["e"]) > 7
+
+
 def test_sync_identity(spark: SparkSession, table_name: str, iceberg: IcebergJudge) -> None:
     spark.sql(f"CREATE TABLE {table_name} ({COLUMNS})")
     spark.sql(f"INSERT INTO {table_name} (email) VALUES ('a')")

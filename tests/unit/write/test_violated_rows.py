@@ -105,8 +105,13 @@ def test_rows_that_are_not_to_get_values_stay(tmp_path: Path) -> None:
 def test_tasks_of_a_number_that_is_not_known_are_far_apart(tmp_path: Path) -> None:
     first, second = (CheckedRows(_counted(tmp_path), task).of(_batch(-1, None, None)) for task in (0, 1))
     assert {*first.column("id").to_pylist()} & {*second.column("id").to_pylist()} == set()
-    # Rows of data files come first where the driver rewrites a file.
-    assert CheckedRows(_counted(tmp_path), 0).of(_batch(None, None, None)).column("id").to_pylist() == [1, 2]
+
+
+def test_rows_of_data_files_stay_beside_those_that_get_values(tmp_path: Path) -> None:
+    rows = CheckedRows(_counted(tmp_path), 1)
+    assert rows.of(_batch(None, None, 4)).column("id").to_pylist() == [None, 4]
+    mixed = pa.Table.from_batches([_batch(None, None), _batch(3, None, 9, None)]).combine_chunks().to_batches()[0]
+    assert rows.of(mixed).column("id").to_pylist() == [None, 2, 9, 5]
 
 
 def test_a_task_beyond_their_number_writes_nothing(tmp_path: Path) -> None:
