@@ -45,7 +45,8 @@ class RacingRows:
 class History:
     """The table `db.orders`, and what became of it: values that sqlext `generated`, and those that others `added`.
 
-    Those that are `unseen`, since no statement began after them, are nobody's once they are on no branch.
+    Those that are `unseen`, since no statement that gives values began after them, are nobody's once they are on no
+    branch.
     """
 
     folder: Path
@@ -142,6 +143,10 @@ class History:
         if ids and self.version > 1:
             gone = self.rng.choice(ids)
             self.table().delete(where=f"id = {gone}")
+            if gone in self.unseen:
+                # It is on no branch before a statement that gives values has begun.
+                self.unseen.discard(gone)
+                self.added.discard(gone)
             self.log.append(f"delete {gone}")
 
     def synchronize(self) -> None:
