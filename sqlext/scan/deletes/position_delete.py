@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, BinaryIO
 
 import numpy
@@ -77,12 +77,21 @@ def read_position_deletes(io: FileIO, location: str, file_format: str) -> dict[s
 
 def _parquet(source: BinaryIO) -> Iterator[pa.RecordBatch]:
     file = pq.ParquetFile(source, read_dictionary=_COLUMNS[:1])
+    schema = file.schema_arrow
+    yield _no_rows(schema.field(name) for name in _COLUMNS if name in schema.names)
     yield from file.iter_batches(_BATCH_ROWS, columns=_COLUMNS)
 
 
 def _orc(source: BinaryIO) -> Iterator[pa.RecordBatch]:
     file = orc.ORCFile(source)
+    # Unlike Parquet's, the columns keep the order of the file.
+    yield _no_rows(field for field in file.schema if field.name in _COLUMNS)
     yield from (file.read_stripe(number, columns=_COLUMNS) for number in range(file.nstripes))
+
+
+def _no_rows(fields: Iterable[pa.Field]) -> pa.RecordBatch:
+    """So that the columns of a file without rows are looked at too."""
+    return pa.RecordBatch.from_pylist([], pa.schema(list(fields)))
 
 
 def _avro(source: BinaryIO) -> Iterator[pa.RecordBatch]:

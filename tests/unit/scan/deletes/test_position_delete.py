@@ -53,6 +53,8 @@ def test_a_file_is_read_once_while_it_fits(tmp_path: Path) -> None:
         pa.table({"file_path": ["f"], "pos": pa.array([None], pa.int64())}),
         pa.table({"file_path": ["f"], "pos": pa.array([-1], pa.int64())}),
         pa.table({"file_path": ["f"], "pos": pa.array(["1"])}),
+        pa.table({"file_path": pa.array([], pa.string()), "position": pa.array([], pa.int64())}),
+        pa.table({"file_path": pa.array([], pa.string()), "pos": pa.array([], pa.string())}),
         pa.table({"file_path": pa.array([b"f\xa8"]).view(pa.string()), "pos": pa.array([1], pa.int64())}),
     ],
 )
