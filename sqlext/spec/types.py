@@ -228,3 +228,13 @@ Type: TypeAlias = Union[PrimitiveType, StructType, ListType, MapType]  # noqa: U
 def is_primitive(type: Type) -> bool:
     """Whether the type has no nested fields."""
     return not isinstance(type, StructType | ListType | MapType)
+
+
+def has_equality(type: Type) -> bool:
+    """Whether Spark compares values of the type."""
+    match type:
+        case StructType(fields=fields):
+            return all(has_equality(field.type) for field in fields)
+        case ListType(element=element):
+            return has_equality(element)
+    return not isinstance(type, MapType | VariantType | UnknownType)

@@ -13,7 +13,6 @@ from sqlext.commit.rules.nested_rows import (
     NUMBERS,
     ORDERED,
     TS_FIELD,
-    has_equality,
     nested_rows,
     require_plain_keys,
     time_field,
@@ -51,6 +50,7 @@ from sqlext.spec.types import (
     MapType,
     NestedField,
     StringType,
+    has_equality,
 )
 
 _TYPES: Mapping[str, tuple[type, ...]] = {

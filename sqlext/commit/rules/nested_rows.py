@@ -20,9 +20,8 @@ from sqlext.spec.types import (
     TimestampType,
     TimestamptzType,
     Type,
-    UnknownType,
     UuidType,
-    VariantType,
+    has_equality,
 )
 
 NESTED_KEY, NULL_STRATEGY, NESTED_SEQUENCE, COUNT_LIMIT, TS_FIELD = (
@@ -75,16 +74,6 @@ def time_field(type: Type, said: Mapping[str, str], refused: Callable[[str], Exc
     if not isinstance(_type_of(type.value, name), ORDERED):
         raise refused(f"the field {name}, which orders the values of a key, has no order")
     return name
-
-
-def has_equality(type: Type) -> bool:
-    """Whether Spark compares values of the type."""
-    match type:
-        case StructType(fields=fields):
-            return all(has_equality(field.type) for field in fields)
-        case ListType(element=element):
-            return has_equality(element)
-    return not isinstance(type, MapType | VariantType | UnknownType)
 
 
 def _has_uuids(type: Type) -> bool:

@@ -10,23 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from sqlext.spec.schema import Schema
-from sqlext.spec.types import ListType, MapType, StructType, Type, UnknownType, VariantType
+from sqlext.spec.types import ListType, MapType, StructType, Type, VariantType, has_equality
 from sqlext.sql.tokens.quoting import quote_identifier
 
 
 def can_compare(schema: Schema) -> bool:
     """Whether Spark compares rows of the schema for equality as they are."""
     return all(has_equality(field.type) for field in schema.fields)
-
-
-def has_equality(type: Type) -> bool:
-    """Whether Spark compares values of the type."""
-    match type:
-        case StructType(fields=fields):
-            return all(has_equality(field.type) for field in fields)
-        case ListType(element=element):
-            return has_equality(element)
-    return not isinstance(type, MapType | VariantType | UnknownType)
 
 
 def compared_columns(columns: Sequence[str], schema: Schema) -> list[str]:

@@ -17,8 +17,9 @@ from dataclasses import dataclass
 from sqlext.spec.field_path import FieldPath
 from sqlext.spec.manifests.row_lineage import ROW_ID
 from sqlext.spec.schema import Schema
+from sqlext.spec.types import has_equality
 from sqlext.sql.lowering.changes import ChangeStep, difference
-from sqlext.sql.lowering.compared_value import compared_value, has_equality
+from sqlext.sql.lowering.compared_value import compared_value
 from sqlext.sql.lowering.text import selected
 from sqlext.sql.tokens.quoting import quote_identifier, quote_name, quote_string
 

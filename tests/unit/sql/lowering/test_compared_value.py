@@ -16,8 +16,9 @@ from sqlext.spec.types import (
     Type,
     UnknownType,
     VariantType,
+    has_equality,
 )
-from sqlext.sql.lowering.compared_value import can_compare, compared_columns, compared_row, compared_value, has_equality
+from sqlext.sql.lowering.compared_value import can_compare, compared_columns, compared_row, compared_value
 
 INT, TEXT, VARIANT = IntegerType(), StringType(), VariantType()
 MAP = MapType(10, TEXT, 11, INT, value_required=False)
