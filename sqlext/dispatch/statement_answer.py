@@ -51,7 +51,12 @@ from sqlext.sql.statements.statement import (
     Undrop,
 )
 from sqlext.sql.statements.transaction_statement import (
+    BeginTransaction,
+    CommitTransaction,
     ExplainCommit,
+    ReleaseSavepoint,
+    RollBackTransaction,
+    SetSavepoint,
     TransactionStatement,
 )
 from sqlext.sql.statements.view_statement import (
@@ -63,29 +68,46 @@ from sqlext.sql.statements.view_statement import (
     ShowViews,
 )
 
-_WITHOUT_ANSWER = (
-    AddConstraint,
-    AddPrimaryKey,
-    AlterColumns,
-    AlterPartitioning,
-    AlterViewProperties,
-    AlterViewQuery,
-    AlterWriteOrder,
-    SyncIdentity,
-    AnalyzeTable,
-    CreateReference,
-    CreateTable,
-    CreateTableLike,
-    CreateView,
-    ShallowClone,
-    DropConstraint,
-    DropPrimaryKey,
-    DropReference,
-    DropView,
-    RenameView,
-    Truncate,
-    Undrop,
-)
+# The columns of the answers; those of other statements are the counts of rows that they change.
+_COLUMNS: Mapping[type, Sequence[tuple[str, str]]] = {
+    DescribeFunction: DESCRIBE_FUNCTION_COLUMNS,
+    DescribeProcedure: DESCRIBE_PROCEDURE_COLUMNS,
+    Explain: (("plan", "string"),),
+    ExplainCommit: EXPLAIN_COMMIT_COLUMNS,
+    Optimize: COMPACTED_COLUMNS,
+    Preview: PREVIEW_SUMMARY_COLUMNS,
+    Restore: RESTORE_COLUMNS,
+    ShowCreateTable: (("createtab_stmt", "string"),),
+    ShowProcedures: SHOW_PROCEDURES_COLUMNS,
+    ShowViews: SHOW_VIEWS_COLUMNS,
+    Vacuum: VACUUM_COLUMNS,
+    AddConstraint: (),
+    AddPrimaryKey: (),
+    AlterColumns: (),
+    AlterPartitioning: (),
+    AlterViewProperties: (),
+    AlterViewQuery: (),
+    AlterWriteOrder: (),
+    AnalyzeTable: (),
+    BeginTransaction: (),
+    CommitTransaction: (),
+    CreateReference: (),
+    CreateTable: (),
+    CreateTableLike: (),
+    CreateView: (),
+    DropConstraint: (),
+    DropPrimaryKey: (),
+    DropReference: (),
+    DropView: (),
+    ReleaseSavepoint: (),
+    RenameView: (),
+    RollBackTransaction: (),
+    SetSavepoint: (),
+    ShallowClone: (),
+    SyncIdentity: (),
+    Truncate: (),
+    Undrop: (),
+}
 # Statements whose object is in the field `name`, not in `table`.
 _NAMED = (
     CreateTable | CreateTableLike | ShallowClone | ShowCreateTable | CreateView | AlterViewQuery | AlterViewProperties
@@ -106,35 +128,10 @@ def catalog_of(statement: AnyStatement) -> str | None:
 
 def answer_schema(statement: AnyStatement) -> Mapping[str, Any]:
     """The columns of its answer, as a struct of the shim's."""
-    if isinstance(statement, ExplainCommit):
-        return struct(EXPLAIN_COMMIT_COLUMNS)
-    if isinstance(statement, TransactionStatement):
-        return struct([])
-    if isinstance(statement, ShowCreateTable):
-        return struct([("createtab_stmt", "string")])
-    if isinstance(statement, Explain):
-        return struct([("plan", "string")])
-    if isinstance(statement, Preview):
-        return struct(PREVIEW_SUMMARY_COLUMNS)
     if isinstance(statement, Call):
         return struct(find_procedure(statement.catalog, statement.procedure).columns)
-    if isinstance(statement, Optimize):
-        return struct(COMPACTED_COLUMNS)
-    if isinstance(statement, Vacuum):
-        return struct(VACUUM_COLUMNS)
-    if isinstance(statement, Restore):
-        return struct(RESTORE_COLUMNS)
-    if isinstance(statement, ShowViews):
-        return struct(SHOW_VIEWS_COLUMNS)
-    if isinstance(statement, ShowProcedures):
-        return struct(SHOW_PROCEDURES_COLUMNS)
-    if isinstance(statement, DescribeProcedure):
-        return struct(DESCRIBE_PROCEDURE_COLUMNS)
-    if isinstance(statement, DescribeFunction):
-        return struct(DESCRIBE_FUNCTION_COLUMNS)
-    if isinstance(statement, _WITHOUT_ANSWER):
-        return struct([])
-    return count_schema()
+    columns = _COLUMNS.get(type(statement))
+    return count_schema() if columns is None else struct(columns)
 
 
 def has_rows_of_table(statement: AnyStatement) -> bool:

@@ -36,6 +36,12 @@ from sqlext.sql.syntax.type_name import TimestampSetting, parse_type
 from sqlext.write.bloom_filters import BloomFilters
 from sqlext.write.metrics import MetricsConfig
 
+# Properties by field id, and the clause of a column by which they are set.
+_OF_FIELDS = {
+    LENGTH_PREFIX: "the type VARCHAR(n)",
+    GENERATED_PREFIX: "GENERATED ALWAYS AS (…)",
+    **dict.fromkeys((IDENTITY_PREFIX, *STATE_PREFIXES), "GENERATED … AS IDENTITY"),
+}
 # Properties that Spark adds, or whose values the metadata has elsewhere.
 _NOT_STORED = frozenset({"provider", "owner", "location", "external", "is_managed_location"})
 
@@ -206,11 +212,9 @@ def with_identifier_fields(schema: Schema, key: Sequence[FieldPath]) -> Schema:
 def _settable(properties: Mapping[str, str]) -> Mapping[str, str]:
     """The user's properties. Raises AnalysisError RESERVED_TABLE_PROPERTY for those that Spark or the table sets."""
     for name in properties:
-        if name.startswith((LENGTH_PREFIX, GENERATED_PREFIX, IDENTITY_PREFIX, *STATE_PREFIXES)):
+        way_out = next((clause for prefix, clause in _OF_FIELDS.items() if name.startswith(prefix)), None)
+        if way_out is not None:
             reason = "the table assigns field ids"
-            way_out = "GENERATED … AS IDENTITY"
-            if name.startswith((LENGTH_PREFIX, GENERATED_PREFIX)):
-                way_out = "the type VARCHAR(n)" if name.startswith(LENGTH_PREFIX) else "GENERATED ALWAYS AS (…)"
             raise AnalysisError("RESERVED_TABLE_PROPERTY", name=name, reason=reason, way_out=way_out)
         if name in _NOT_STORED:
             reason, way_out = "Spark reserves it", "the clause USING or LOCATION"
