@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import io
 import re
+import textwrap
 import time
 import uuid
 from collections.abc import Callable, Iterator
@@ -25,7 +26,7 @@ _READ_BUFFER = 512 * 1024
 _CREATE_ATTEMPTS = 4
 _FIRST_WAIT_S = 0.1
 _VERSION = re.compile(r"v([0-9]+)\.(?:gz\.)?metadata\.json")
-_REASON_LENGTH = 300
+_REASON_LENGTH = 1000
 # The address from which an Amazon machine gets its own credentials; obstore uses it last.
 _ROLES_OF_THE_MACHINE = "169.254.169.254"
 
@@ -365,8 +366,9 @@ def _translated(operation: str, location: str) -> Iterator[None]:
 
 
 def _reason(error: Exception) -> str:
-    """The first part of obstore's message, without debug output."""
-    return " ".join(str(error).partition("\n\nDebug source")[0].split())[:_REASON_LENGTH]
+    """obstore's message with the store's answer in it, by whole words, without debug output."""
+    told = str(error).partition("\n\nDebug source")[0].rstrip(": \n")
+    return textwrap.shorten(told, _REASON_LENGTH, placeholder=" …")
 
 
 def _parts(location: str) -> tuple[str, str, str]:
