@@ -14,6 +14,7 @@ from matrix.environments import with_clone
 from sqlext.spark.shim.supported_spark import MINORS
 
 
+@pytest.mark.turns(1)
 @pytest.mark.parametrize("minor", [minor for minor in MINORS if minor != DEFAULT_SPARK])
 def test_every_step_passes(tmp_path: Path, minor: str) -> None:
     python = with_clone(minor)

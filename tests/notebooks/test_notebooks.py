@@ -20,7 +20,7 @@ def _shown(notebook: NotebookNode) -> Iterator[tuple[str, list[str]]]:
             yield cell.source, [kind for one in outputs for kind in sorted(one.get("data", {"stream": ""}))]
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(1)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_notebook_runs_in_any_folder(tmp_path: Path, name: str) -> None:
     """What it shows is of the kinds that are stored; `tests/notebooks/run.py` stores it anew."""
