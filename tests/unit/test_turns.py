@@ -38,7 +38,7 @@ def _run(items: Sequence[_Item], turn: int) -> list[str]:
 
 def test_a_test_of_a_session_has_a_few_sets_a_day_and_others_have_all() -> None:
     seen: Counter[str] = Counter()
-    for turn in range(3):
+    for turn in range(6):
         items = [_Item(f"t.py::of_session[{number}]", ["spark"]) for number in range(12)]
         items += [_Item(f"t.py::plain[{number}]") for number in range(12)]
         items += [_Item(f"t.py::every[{number}]", ["spark"], pytest.mark.turns(EVERY)) for number in range(12)]
