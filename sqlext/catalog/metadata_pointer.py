@@ -28,7 +28,7 @@ from sqlext.storage.location import join, metadata_location, same_place
 # What the metadata files of a table that looks after itself may take, by the text of their snapshots.
 _LOG_BYTES, _SNAPSHOT_BYTES = 8 * 1024 * 1024, 700
 # Transactions look for the versions of a time in the past, and lost answers for a commit's, in the log.
-_FEWEST_VERSIONS = 20
+_FEWEST_VERSIONS = 10
 _NUMBERED = re.compile(r"v?([0-9]{1,18})(?:-[^/]*)?(?:\.gz)?\.metadata\.json(?:\.gz)?")
 
 

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from sqlext.command.maintenance.expiry import expire_snapshots as expire
-from sqlext.command.maintenance.file_deletion import DELETING_THREADS
 from sqlext.commit.actions.snapshot_expiry import ExpireSnapshots
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
 from sqlext.spark.query.instant import milliseconds
 from sqlext.spec.manifests.content_file import Content
+from sqlext.storage.in_threads import in_threads
 
 
 def expire_snapshots(invocation: Invocation) -> Sequence[Sequence[Any]]:
@@ -28,9 +29,10 @@ def expire_snapshots(invocation: Invocation) -> Sequence[Sequence[Any]]:
         snapshot_ids=frozenset(ids),
         clean_definitions=bool(arguments["clean_expired_metadata"]),
     )
-    threads = EXPIRE_SNAPSHOTS.at_least_one(arguments, "max_concurrent_deletes") or DELETING_THREADS
+    threads = EXPIRE_SNAPSHOTS.at_least_one(arguments, "max_concurrent_deletes")
+    each = partial(in_threads, threads=threads) if threads else None
     table = invocation.load(arguments["table"])
-    files = expire(invocation.environment, invocation.catalog, table, action, threads)
+    files = expire(invocation.environment, invocation.catalog, table, action, each)
     of_kinds = (files.content_files(kind) for kind in Content)
     return [(*of_kinds, files.manifests, files.manifest_lists, files.statistics_files)]
 

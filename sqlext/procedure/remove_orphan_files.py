@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from pyspark.sql import SparkSession
 from pyspark.sql.types import StringType, TimestampNTZType, TimestampType
 
-from sqlext.command.maintenance.file_deletion import DELETING_THREADS
 from sqlext.command.maintenance.orphan_files import (
     DEFAULT_AGE_MS,
     LEAST_AGE_MS,
@@ -21,6 +21,7 @@ from sqlext.errors import AnalysisError
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
 from sqlext.spark.query.instant import milliseconds
 from sqlext.storage.file_io import FileStatus
+from sqlext.storage.in_threads import in_threads
 
 
 def remove_orphan_files(invocation: Invocation) -> Sequence[Sequence[Any]]:
@@ -30,7 +31,8 @@ def remove_orphan_files(invocation: Invocation) -> Sequence[Sequence[Any]]:
     `prefix_listing` and `stream_results` decide in Iceberg how files are listed, and nothing here.
     """
     arguments, environment = invocation.arguments, invocation.environment
-    threads = REMOVE_ORPHAN_FILES.at_least_one(arguments, "max_concurrent_deletes") or DELETING_THREADS
+    threads = REMOVE_ORPHAN_FILES.at_least_one(arguments, "max_concurrent_deletes")
+    each = partial(in_threads, threads=threads) if threads else None
     table = invocation.load(arguments["table"])
     is_dry_run = arguments["dry_run"] is not False
     search = OrphanSearch(
@@ -44,7 +46,7 @@ def remove_orphan_files(invocation: Invocation) -> Sequence[Sequence[Any]]:
     if is_dry_run:
         found = orphan_files(environment, invocation.catalog, table, search)
     else:
-        found = remove(environment, invocation.catalog, table, search, threads)
+        found = remove(environment, invocation.catalog, table, search, each)
     return [(path,) for path in found]
 
 

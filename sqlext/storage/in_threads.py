@@ -1,12 +1,15 @@
-"""Work on many files, several at a time, since a store takes its time to answer."""
+"""Work on many files: several at a time in a store, which takes its time to answer."""
 
 from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from itertools import islice
 from typing import Any, TypeAlias, TypeVar
+
+from sqlext.storage.location import is_object
 
 _THREADS = 8
 # Items for each thread that are begun before the first one's result is taken.
@@ -32,3 +35,13 @@ def in_threads(function: Callable[[T], R], items: Iterable[T], threads: int = _T
         finally:
             for one in begun:
                 one.cancel()
+
+
+def each_below(location: str, threads: int = _THREADS) -> Each:
+    """How small files of a table at `location` are read or deleted: in a store in so many threads, and on a local disk
+    in that of the caller.
+
+    What takes time on a local disk is Python itself, which runs one thread at a time. Eight threads take twice the CPU
+    time of one then, and statements that run beside them wait for each of the eight.
+    """
+    return partial(in_threads, threads=threads) if is_object(location) else map

@@ -24,9 +24,9 @@ NO_THRESHOLDS = {
     "expiry_due._FEWEST",
     "care.FIRST_COMMITS",
     "expiry_due._PART",
+    "care._PAUSE_S",
     "care._THREADS",
     "care_tasks._PAUSE_MS",
-    "file_deletion.DELETING_THREADS",
     "orphan_files.LEAST_AGE_MS",
     "other_tables._HEAD_BYTES",
     # of a repair

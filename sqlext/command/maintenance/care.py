@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from pyspark.sql import SparkSession
 
@@ -28,6 +29,7 @@ from sqlext.spark.session.session_settings import session_id
 from sqlext.spark.shim.java_objects import clone_of
 from sqlext.spec.metadata.reference import MAIN_BRANCH
 from sqlext.sql.statements.statement import TableName
+from sqlext.storage.in_threads import Each, each_below
 
 _LOG = logging.getLogger("sqlext")
 COMPACTION, EXPIRY = "compact", "expire_snapshots"
@@ -37,6 +39,7 @@ FIRST_COMMITS = 10
 COMPACTION_PAUSE_MS = 2_000
 # Few, since statements of the session are running.
 _THREADS = 2
+_PAUSE_S = 0.0002
 
 
 def care_for(environment: Environment, spark: SparkSession, name: TableName) -> None:
@@ -150,9 +153,27 @@ def ask_for_expiry(environment: Environment, target: Target) -> bool:
 
     def expire() -> str:
         table = environment.catalogs.load(parts)
-        return expire_snapshots(environment, catalog, table, ExpireSnapshots(), _THREADS).told
+        return expire_snapshots(
+            environment, catalog, table, ExpireSnapshots(), _giving_way(environment, table.metadata.location)
+        ).told
 
     return environment.care.ask(target.table.metadata.table_uuid, _name(target), EXPIRY, expire)
+
+
+def _giving_way(environment: Environment, location: str) -> Each:
+    """`each_below` a location, for work beside statements of the same process.
+
+    A thread of Python that computes gives way to another one after five milliseconds, and a statement asks for its turn
+    a hundred times. This one gives way after each file.
+    """
+    each = each_below(location, _THREADS)
+
+    def with_pauses(function: Callable[[Any], Any], items: Iterable[Any]) -> Iterator[Any]:
+        for result in each(function, items):
+            yield result
+            environment.sleep(_PAUSE_S)
+
+    return with_pauses
 
 
 def _title(target: Target, kind: str) -> str:

@@ -17,7 +17,6 @@ from sqlext.command.compaction.compaction import compact_table
 from sqlext.command.compaction.compaction_candidates import due
 from sqlext.command.environment import Environment
 from sqlext.command.maintenance.expiry import expire_snapshots
-from sqlext.command.maintenance.file_deletion import DELETING_THREADS
 from sqlext.commit.actions.manifest_rewrite import CREATED, REPLACED, RewriteManifests
 from sqlext.commit.actions.snapshot_expiry import ExpireSnapshots
 from sqlext.properties import MANIFEST_TARGET_SIZE_BYTES
@@ -159,7 +158,7 @@ def _compact(environment: Environment, spark: SparkSession, catalog: str, table:
 
 def _expire(environment: Environment, spark: SparkSession, catalog: str, table: TableIdentifier) -> str:
     loaded = environment.catalogs.load((catalog, *table.namespace, table.name))
-    return expire_snapshots(environment, catalog, loaded, ExpireSnapshots(), DELETING_THREADS).told
+    return expire_snapshots(environment, catalog, loaded, ExpireSnapshots()).told
 
 
 def _rewrite_manifests(environment: Environment, spark: SparkSession, catalog: str, table: TableIdentifier) -> str:

@@ -19,6 +19,7 @@ from sqlext.spec.manifests.content_file import Content
 from sqlext.spec.metadata.metadata_update import RemoveSnapshots
 from sqlext.spec.metadata.retention import Expired
 from sqlext.spec.metadata.table_metadata import TableMetadata
+from sqlext.storage.in_threads import Each, each_below
 
 _LOG = logging.getLogger("sqlext")
 
@@ -57,10 +58,11 @@ class ExpiredFiles:
 
 
 def expire_snapshots(
-    environment: Environment, catalog_name: str, table: LoadedTable, action: ExpireSnapshots, threads: int
+    environment: Environment, catalog_name: str, table: LoadedTable, action: ExpireSnapshots, each: Each | None = None
 ) -> ExpiredFiles:
-    """Commits `action`, then deletes those files in `threads` threads that no remaining snapshot needs and that are the
-    table's own.
+    """Commits `action`, then deletes those files that no remaining snapshot needs and that are the table's own.
+
+    `each` reads and deletes one or several files at a time; by default it is `each_below` the table's location.
 
     They are looked for before the commit, so that nothing changes if a file of a remaining snapshot cannot be read.
     Raises NotFoundError SNAPSHOT_NOT_FOUND for one of `action.snapshot_ids`, and as `ExpireSnapshots`,
@@ -68,15 +70,16 @@ def expire_snapshots(
     """
     catalog = environment.catalogs.catalog(catalog_name)
     owns = catalog.owned_by(table)
-    gone, expected, files = _planned(environment, catalog, table, action)
+    gone, expected, files = _planned(environment, catalog, table, action, each)
     before, after = table.metadata, environment.commit(catalog_name, table, action).table
     if _ids(after.metadata) != _ids(expected):
         # Other commits came first, or more has expired since.
         before = _base_of(catalog, table, after)
-        files = _found_again(environment, catalog, before, after.metadata)
+        files = _found_again(environment, catalog, before, after.metadata, each)
+    way = each_below(before.location) if each is None else each
     removed: set[str] = set()
     for paths in files.in_order:
-        removed |= deleted(catalog.io, [path for path in paths if owns(path)], threads, environment.progress)
+        removed |= deleted(catalog.io, paths, way, environment.progress, owns)
     kept_for = {name: len(ids) for name, ids in gone.kept_for.items()}
     return ExpiredFiles(files, frozenset(removed), len(before.snapshots_not_in(after.metadata)), kept_for)
 
@@ -92,7 +95,7 @@ def expirable_files(
 
 
 def _planned(
-    environment: Environment, catalog: Catalog, table: LoadedTable, action: ExpireSnapshots
+    environment: Environment, catalog: Catalog, table: LoadedTable, action: ExpireSnapshots, each: Each | None = None
 ) -> tuple[Expired, TableMetadata, UnreachableFiles]:
     """What expires now, the table without these snapshots, and the files that nothing needs then."""
     name, before = CatalogNames(catalog.name).table(table.identifier), table.metadata
@@ -100,15 +103,15 @@ def _planned(
         raise NotFoundError("SNAPSHOT_NOT_FOUND", snapshot=missing, name=name)
     gone = action.expired(before, name, environment.clock())
     expected = RemoveSnapshots(gone.snapshot_ids).apply(before)
-    return gone, expected, unreachable_files(catalog.io, environment.scans.manifests, before, expected)
+    return gone, expected, unreachable_files(catalog.io, environment.scans.manifests, before, expected, each)
 
 
 def _found_again(
-    environment: Environment, catalog: Catalog, before: TableMetadata, after: TableMetadata
+    environment: Environment, catalog: Catalog, before: TableMetadata, after: TableMetadata, each: Each | None
 ) -> UnreachableFiles:
     """The unreachable files after the commit; none if they cannot be told, which are then left as orphan files."""
     try:
-        return unreachable_files(catalog.io, environment.scans.manifests, before, after)
+        return unreachable_files(catalog.io, environment.scans.manifests, before, after, each)
     except (SqlextError, OSError) as failure:
         _LOG.warning("Files of expired snapshots of %s are left as orphan files: %s", after.location, failure)
         return NOTHING

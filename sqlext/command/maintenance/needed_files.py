@@ -16,6 +16,7 @@ from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.stored_changelog import changelog_folder, changelog_id, changelog_ids
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
+from sqlext.storage.in_threads import each_below
 from sqlext.storage.location import is_below, join, metadata_location
 
 
@@ -39,7 +40,7 @@ def needed_files(
 
 def _of_snapshots(io: FileIO, metadata: TableMetadata, known: Collection[Snapshot]) -> Iterator[str]:
     ids = {one.snapshot_id for one in known}
-    reader = SnapshotFiles(io, ManifestCache(0))
+    reader = SnapshotFiles(io, ManifestCache(0), each_below(metadata.location))
     of_known = reader.listed([one for one in metadata.snapshots if one.snapshot_id in ids]) if ids else None
     found = reader.listed([one for one in metadata.snapshots if one.snapshot_id not in ids])
     yield from found.manifest_lists

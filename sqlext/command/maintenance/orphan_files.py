@@ -29,6 +29,7 @@ from sqlext.spec.metadata.stored_changelog import changelog_folder, changelog_id
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.storage.allowed_locations import is_within
 from sqlext.storage.file_io import FileIO, FileStatus
+from sqlext.storage.in_threads import Each, each_below
 from sqlext.storage.location import is_below, metadata_location, same_place
 
 LEAST_AGE_MS = 24 * 60 * 60 * 1000
@@ -109,15 +110,16 @@ def orphan_files(
 
 
 def remove_orphan_files(
-    environment: Environment, catalog_name: str, table: LoadedTable, search: OrphanSearch, threads: int
+    environment: Environment, catalog_name: str, table: LoadedTable, search: OrphanSearch, each: Each | None = None
 ) -> Sequence[str]:
-    """Deletes `orphan_files`, in `threads` threads, and returns those that are gone. Raises as it."""
+    """Deletes `orphan_files` and returns those that are gone; `each` is as in `expire_snapshots`. Raises as it."""
     orphans = orphan_files(environment, catalog_name, table, search)
     io = environment.catalogs.catalog(catalog_name).io
-    gone = set(deleted(io, [path for path in orphans if version_number(path) is None], threads, environment.progress))
+    each = each_below(table.metadata.location) if each is None else each
+    gone = set(deleted(io, [path for path in orphans if version_number(path) is None], each, environment.progress))
     for path in sorted((path for path in orphans if version_number(path) is not None), key=_number):
         # A version that is left behind a gap could be made again by a writer that has its predecessor.
-        if not deleted(io, [path], 1, environment.progress):
+        if not deleted(io, [path], map, environment.progress):
             break
         gone.add(path)
     return sorted(gone)

@@ -32,7 +32,7 @@ from sqlext.spec.metadata.statistics_file import PartitionStatisticsFile
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.types import StructType
 from sqlext.storage.file_io import FileIO
-from sqlext.storage.in_threads import in_threads
+from sqlext.storage.in_threads import each_below
 from sqlext.write.partition_statistics_file import decode_partition_statistics, encode_partition_statistics
 
 _LOG = logging.getLogger("sqlext.maintenance")
@@ -127,7 +127,7 @@ class _Source:
         def of_manifest(manifest: ManifestFile) -> Sequence[ManifestEntry]:
             return self._manifests.entries(self._io, manifest, self._metadata)
 
-        for entries in in_threads(of_manifest, manifests):
+        for entries in each_below(self._metadata.location)(of_manifest, manifests):
             yield from entries
 
 

@@ -17,7 +17,7 @@ from sqlext.spec.manifests.manifest import ManifestFile
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
-from sqlext.storage.in_threads import in_threads
+from sqlext.storage.in_threads import Each
 
 R = TypeVar("R")
 
@@ -31,21 +31,22 @@ class ListedManifests:
 
 
 class SnapshotFiles:
-    """Reads what snapshots list, several files at a time.
+    """Reads what snapshots list, one or several files at a time, as `each` does.
 
     With `lost_is_empty` a manifest list or manifest that is missing or damaged counts as empty. Without, it raises
     NotFoundError or CorruptionError, so that no file is taken for unreachable because its manifest was not read.
     """
 
-    def __init__(self, io: FileIO, manifests: ManifestCache, *, lost_is_empty: bool = False) -> None:
+    def __init__(self, io: FileIO, manifests: ManifestCache, each: Each, *, lost_is_empty: bool = False) -> None:
         self._io = io
         self._manifests = manifests
+        self._each = each
         self._lost_is_empty = lost_is_empty
 
     def listed(self, snapshots: Collection[Snapshot]) -> ListedManifests:
         """The manifests of all of `snapshots`, each once."""
         found: dict[str, ManifestFile] = {}
-        for manifests in in_threads(self._of_snapshot, snapshots):
+        for manifests in self._each(self._of_snapshot, snapshots):
             for manifest in manifests:
                 found.setdefault(manifest.path, manifest)
         lists = (snapshot.manifest_list for snapshot in snapshots)
@@ -58,7 +59,7 @@ class SnapshotFiles:
             return self._read(lambda: self._live_of(manifest, metadata), {})
 
         found: dict[str, Content] = {}
-        for files in in_threads(of_manifest, manifests):
+        for files in self._each(of_manifest, manifests):
             found.update(files)
         return found
 
@@ -74,7 +75,7 @@ class SnapshotFiles:
             return {path for path in found if path in paths}
 
         found: set[str] = set()
-        for some in in_threads(of_manifest, manifests if paths else ()):
+        for some in self._each(of_manifest, manifests if paths else ()):
             found |= some
         return found
 

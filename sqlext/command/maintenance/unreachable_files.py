@@ -15,6 +15,7 @@ from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.stored_changelog import changelog_ids
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
+from sqlext.storage.in_threads import Each, each_below
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,9 +39,9 @@ NOTHING = UnreachableFiles({}, frozenset(), frozenset(), frozenset(), frozenset(
 
 
 def unreachable_files(
-    io: FileIO, manifests: ManifestCache, before: TableMetadata, after: TableMetadata
+    io: FileIO, manifests: ManifestCache, before: TableMetadata, after: TableMetadata, each: Each | None = None
 ) -> UnreachableFiles:
-    """Files that snapshots of `before` need and no snapshot of `after` does.
+    """Files that snapshots of `before` need and no snapshot of `after` does; `each` reads one or several at a time.
 
     A location may be spelled with another scheme in another snapshot, as engines do; files are equal by their paths.
     A file of an expired snapshot that cannot be read is passed over, with the files that it lists. Raises
@@ -49,9 +50,10 @@ def unreachable_files(
     gone = before.snapshots_not_in(after)
     if not gone:
         return NOTHING
+    each = each_below(before.location) if each is None else each
     # What expired snapshots alone list is read once.
-    of_gone = SnapshotFiles(io, ManifestCache(0), lost_is_empty=True)
-    of_kept = SnapshotFiles(io, manifests)
+    of_gone = SnapshotFiles(io, ManifestCache(0), each, lost_is_empty=True)
+    of_kept = SnapshotFiles(io, manifests, each)
     places = FilePlaces()
     kept = of_kept.listed(after.snapshots)
     listed = of_gone.listed(gone)

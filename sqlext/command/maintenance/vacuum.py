@@ -6,7 +6,6 @@ from pyspark.sql import SparkSession
 
 from sqlext.command.environment import Environment
 from sqlext.command.maintenance.expiry import expirable_files, expire_snapshots
-from sqlext.command.maintenance.file_deletion import DELETING_THREADS
 from sqlext.command.maintenance.orphan_files import (
     DEFAULT_AGE_MS,
     LEAST_AGE_MS,
@@ -41,7 +40,7 @@ def vacuum(environment: Environment, spark: SparkSession, statement: Vacuum) -> 
     else:
         # Whatever refuses the second step refuses the first, which cannot be taken back.
         orphan_files(environment, catalog, table, search)
-        found = expire_snapshots(environment, catalog, table, action, DELETING_THREADS).paths
+        found = expire_snapshots(environment, catalog, table, action).paths
         table = environment.catalogs.load(parts)
-        found |= {*remove_orphan_files(environment, catalog, table, search, DELETING_THREADS)}
+        found |= {*remove_orphan_files(environment, catalog, table, search)}
     return Outcome([(path,) for path in sorted(found)])

@@ -251,7 +251,7 @@ def test_the_clone_gets_free_of_its_source(lake: Lake, tmp_path: Path) -> None:
 
 def _expire(lake: Lake, table: str) -> None:
     action = ExpireSnapshots(older_than_ms=10**15, retain_last=1)
-    expire_snapshots(lake.environment, "lake", lake.load(table), action, 1)
+    expire_snapshots(lake.environment, "lake", lake.load(table), action)
 
 
 def test_another_table_with_shared_files_expires_nothing(lake: Lake) -> None:

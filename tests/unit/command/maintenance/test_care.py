@@ -78,6 +78,20 @@ def test_the_background_expires_and_says_so(tmp_path: Path) -> None:
     assert len(lake.rows()) == 5
 
 
+def test_the_background_gives_way_after_each_file(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    lake.create(KEYED.format("'write-only'='false'"))
+    for id in range(5):
+        lake.append(id=[id], s=["a"])
+    lake.clock.now_ms += 6 * _DAY_MS
+    pauses: list[float] = []
+    assert ask_for_expiry(replace(lake.environment, sleep=pauses.append), lake.target())
+    assert lake.environment.care.wait(30)
+    # The five manifest lists are read and four of them deleted; all manifests are those of the last one.
+    assert len(pauses) == 5 + 4
+    assert min(pauses) > 0
+
+
 @pytest.mark.parametrize(
     ("properties", "files"),
     [
@@ -100,7 +114,7 @@ def test_old_metadata_files_go(tmp_path: Path, properties: str, files: int) -> N
     [
         ({"write-only": "false"}, 10, 100),
         ({"write-only": "false"}, 400, 29),
-        ({"write-only": "false"}, 100_000, 20),
+        ({"write-only": "false"}, 100_000, 10),
         ({"write-only": "false", "write.metadata.previous-versions-max": "50"}, 100_000, 50),
         ({}, 100_000, 100),
     ],

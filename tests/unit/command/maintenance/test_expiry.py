@@ -43,7 +43,7 @@ def lake(tmp_path: Path) -> Lake:
 
 def expire(lake: Lake, **given: Any) -> list[int]:
     """Numbers of deleted data, position-delete and equality-delete files, manifests, manifest lists, statistics."""
-    files = expire_snapshots(lake.environment, "lake", lake.load(), ExpireSnapshots(**given), 4)
+    files = expire_snapshots(lake.environment, "lake", lake.load(), ExpireSnapshots(**given))
     of_kinds = (files.content_files(kind) for kind in Content)
     return [*of_kinds, files.manifests, files.manifest_lists, files.statistics_files]
 
@@ -71,7 +71,7 @@ def test_random_histories_keep_what_they_need_and_nothing_else(tmp_path: Path, s
         )
         environment, table = history.lake.environment, history.lake.load()
         expected = expirable_files(environment, "lake", table, action)
-        assert expire_snapshots(environment, "lake", table, action, 4).paths == expected, f"seed {seed}"
+        assert expire_snapshots(environment, "lake", table, action).paths == expected, f"seed {seed}"
         history.require_kept()
         table = history.lake.load()
         assert needed(table) == stored(table), f"seed {seed}"
@@ -155,7 +155,7 @@ def _behind(lake: Lake, consumer: Consumer) -> list[int]:
 def test_what_a_consumer_has_yet_to_read_stays(lake: Lake, is_query: bool) -> None:
     ids = _behind(lake, Consumer(None, None, 0, is_query=is_query))
     lake.clock.now_ms += 5 * DAY_MS - 1000
-    done = expire_snapshots(lake.environment, "lake", lake.load(), ExpireSnapshots(older_than_ms=NEVER), 1)
+    done = expire_snapshots(lake.environment, "lake", lake.load(), ExpireSnapshots(older_than_ms=NEVER))
     assert done.told == "0 snapshots, 0 files; 3 kept for consumer c"
     with refused("SNAPSHOT_IN_USE", "the consumer c needs it", "drop the consumer"):
         expire(lake, snapshot_ids=frozenset({ids[1]}))
@@ -301,7 +301,7 @@ def test_a_failure_after_the_commit_leaves_orphan_files(lake: Lake, monkeypatch:
         return unreachable_files(*arguments)
 
     monkeypatch.setattr(expiry, "unreachable_files", fails)
-    done = expire_snapshots(lake.environment, "lake", late, ExpireSnapshots(older_than_ms=NEVER), 1)
+    done = expire_snapshots(lake.environment, "lake", late, ExpireSnapshots(older_than_ms=NEVER))
     assert (done.snapshots, done.paths) == (3, frozenset())
     assert [row[0] for row in lake.rows()] == [0, 1, 2, 3]
 
@@ -339,7 +339,7 @@ def test_a_commit_that_comes_first_is_not_harmed(lake: Lake, monkeypatch: pytest
         lake.append(id=[id], s=["a"])
     table = lake.load()
     lake.append(id=[3], s=["a"])
-    files = expire_snapshots(lake.environment, "lake", table, ExpireSnapshots(older_than_ms=NEVER), 2)
+    files = expire_snapshots(lake.environment, "lake", table, ExpireSnapshots(older_than_ms=NEVER))
     assert files.manifest_lists == 3
     assert [row[0] for row in lake.rows()] == [0, 1, 2, 3]
     assert needed(lake.load()) == stored(lake.load())
@@ -367,7 +367,7 @@ def test_a_transaction_expires_nothing(lake: Lake) -> None:
     lake.environment.transactions.begin("s")
     within = lake.environment.within("s")
     with refused("NOT_IN_TRANSACTION"):
-        expire_snapshots(within, "lake", lake.load(), ExpireSnapshots(older_than_ms=NEVER), 1)
+        expire_snapshots(within, "lake", lake.load(), ExpireSnapshots(older_than_ms=NEVER))
     assert len(snapshot_ids(lake)) == 2
 
 

@@ -51,7 +51,7 @@ def found(lake: Lake, **given: Any) -> set[str]:
 
 def removed(lake: Lake, **given: Any) -> int:
     search = OrphanSearch(**{"older_than_ms": ALL, **given})
-    return len(remove_orphan_files(lake.environment, "lake", lake.load(), search, 3))
+    return len(remove_orphan_files(lake.environment, "lake", lake.load(), search))
 
 
 def put(lake: Lake, name: str, data: bytes = b"x") -> Path:

@@ -107,7 +107,7 @@ class Keeper:
             return
         expiry = ExpireSnapshots(older_than_ms=10**15, retain_last=self._rng.randint(2, 12))
         try:
-            expire_snapshots(self._lake.environment, "lake", self._lake.load(), expiry, 2)
+            expire_snapshots(self._lake.environment, "lake", self._lake.load(), expiry)
         except ValidationConflict:
             return
 
@@ -178,4 +178,4 @@ def _looped(
 
 
 def _removed(lake: Lake, older_than_ms: int) -> int:
-    return len(remove_orphan_files(lake.environment, "lake", lake.load(), OrphanSearch(older_than_ms), 2))
+    return len(remove_orphan_files(lake.environment, "lake", lake.load(), OrphanSearch(older_than_ms)))
