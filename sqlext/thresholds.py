@@ -61,6 +61,12 @@ class Thresholds:
         "bytes",
         "Largest size of the table's key columns for a look-up of an ENFORCED key by the driver; else Spark joins.",
     )
+    looked_up_rows: int = _number(
+        65_536,
+        "rows",
+        "Most rows of data files that the driver reads for a query's scan by equality or IN: a Spark job takes longer"
+        " to start; tasks read larger scans.",
+    )
     planned_files: int = _number(
         100_000,
         "files",

@@ -30,7 +30,7 @@ private case class OpenCatalog(name: String, options: Map[String, String], conte
 
 object Bridge {
   private val keptBytes = 64L * 1024 * 1024
-  private val planSettings = "sqlext.plan."
+  private val planPrefix = "sqlext.plan."
   private val batchSettings = "sqlext.txn."
   @volatile private var python: Bridge = _
   /** Of the bridge that is registered; null if that is a Python driver's. */
@@ -88,7 +88,7 @@ object Bridge {
     JobNames.of(session, title, arguments.get("text").map(_.toString)) { NewestVersions.inCommand {
       val settings = session.conf.getAll
       val planned = arguments ++ Map(
-        "plan_settings" -> settings.filter(_._1.startsWith(planSettings)),
+        "plan_settings" -> planSettings(session),
         "batch_settings" -> settings.filter(_._1.startsWith(batchSettings)),
         "transaction_of" -> session.conf.getOption(SparkInternals.transactionOf).orNull)
       answered(_.run(session, command, json.writeValueAsString(planned), rows)) match {
@@ -96,6 +96,10 @@ object Bridge {
         case answer => decode(answer.toString)
       }
     } }
+
+  /** The settings by which Python plans. */
+  private[sqlext] def planSettings(session: SparkSession): Map[String, String] =
+    session.conf.getAll.filter(_._1.startsWith(planPrefix))
 
   /** A question whose answer changes what sessions see. */
   def change(question: String, arguments: Map[String, Any]): JsonNode =

@@ -98,7 +98,8 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Pred
     "filters" -> (filters ++ more).flatMap(PredicateJson.encode),
     "grouping" -> grouping.map(_.fields),
     "limit" -> limit,
-    "first_rows" -> firstRows.map(_.described)))
+    "first_rows" -> firstRows.map(_.described),
+    "plan_settings" -> Bridge.planSettings(spark)))
 
   override def filterAttributes: Array[NamedReference] =
     if (table.role.isInstanceOf[EqualityDeletes]) Array.empty
@@ -154,6 +155,15 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Pred
       }
       case _ => packed(0 until files.count).toArray
     }
+  }
+
+  /** Of how many rows of data files the driver reads the scan itself; none if tasks read it in any case. */
+  private[sqlext] def driverRows: Long = plan.get("driver_rows").asLong
+
+  /** Each file for one reader. */
+  private[sqlext] def wholeFiles: Seq[InputPartition] = {
+    val files = new PlannedFiles(plan, stored, constants, wantsPosition, appliesVectors)
+    files.splits(0 until files.count, Long.MaxValue).zipWithIndex.map { case (file, number) => FilePartition(number, Array(file)) }
   }
 
   private def maxSplitBytes(total: Long, openCost: Long): Long = {

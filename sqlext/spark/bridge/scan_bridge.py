@@ -14,6 +14,7 @@ import pyarrow as pa
 from sqlext.scan.deletes.delete_file_index import sequence_number
 from sqlext.scan.deletes.live_deletes import EqualityDeletes, LiveDeletes, live_deletes
 from sqlext.scan.deletes.position_delete import PositionDeleteCache
+from sqlext.scan.driver_read import driver_rows
 from sqlext.scan.equality_delete_effects import ApplicableEqualityDeletes, applicable_equality_deletes
 from sqlext.scan.files.byte_cache import ByteCache
 from sqlext.scan.files.file_columns import FileColumnsCache, Reading, all_by_field_id
@@ -39,6 +40,7 @@ from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.name_mapping import NameMapping
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import DoubleType, FloatType, ListType, MapType, StructType, UuidType
+from sqlext.thresholds import Thresholds
 
 _NOT_PUSHED_TO_PARQUET = (FloatType, DoubleType, StructType, ListType, MapType, UuidType)
 _DELETES_CAPACITY = 32 * 1024 * 1024
@@ -225,6 +227,7 @@ class ScanBridge:
         return {
             "files": files,
             "rows": rows,
+            "driver_rows": driver_rows(predicate, data_files, Thresholds.of(arguments["plan_settings"])),
             "grouped": groups is not None,
             "pushable_columns": _pushable_columns(version.metadata, version.schema),
             "absent_columns": absent_columns(version.metadata, version.schema, data_files, readings.of_files()),
@@ -247,6 +250,7 @@ class ScanBridge:
         return {
             "files": files,
             "rows": rows,
+            "driver_rows": 0,
             "grouped": False,
             "pushable_columns": [],
             "absent_columns": [],

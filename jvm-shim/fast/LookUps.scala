@@ -1,0 +1,113 @@
+/* A scan by equality (`WHERE key = …`) that the driver reads itself (Spark's ColumnarRule, which sees the plan of a
+ * query once all else is decided). Python's plan of the scan says of how many rows.
+ *
+ * A job of Spark takes longer to start than a page of a data file to read. The readers are those of the tasks, and
+ * Spark's own condition is evaluated on their rows; where files turn out to have more rows, tasks read them.
+ *
+ * Without it a row by its key among 50,000 takes three times the time. */
+package io.sqlext
+
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.catalyst.InternalRow
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.physical.UnknownPartitioning
+import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader}
+import org.apache.spark.sql.execution.{ColumnarRule, FilterExec, ProjectExec, SparkPlan, UnaryExecNode}
+import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
+import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+
+import scala.collection.mutable.ArrayBuffer
+import scala.jdk.CollectionConverters._
+
+object LookUps extends ColumnarRule {
+  override def preColumnarTransitions: Rule[SparkPlan] = new Rule[SparkPlan] {
+    override def apply(plan: SparkPlan): SparkPlan = lookedUp(plan)
+  }
+
+  private def lookedUp(plan: SparkPlan): SparkPlan = of(plan) match {
+    case Some(found) => LookUpExec(plan)(found)
+    case None => plan.mapChildren(lookedUp)
+  }
+
+  private def of(plan: SparkPlan): Option[LookUp] = plan match {
+    case ProjectExec(columns, FilterExec(condition, scan: BatchScanExec)) => of(scan, Some(condition), columns)
+    case FilterExec(condition, scan: BatchScanExec) => of(scan, Some(condition), scan.output)
+    case ProjectExec(columns, scan: BatchScanExec) => of(scan, None, columns)
+    case scan: BatchScanExec => of(scan, None, scan.output)
+    case _ => None
+  }
+
+  private def of(scan: BatchScanExec, condition: Option[Expression], columns: Seq[NamedExpression]): Option[LookUp] =
+    scan.scan match {
+      case read: SqlextScan if scan.runtimeFilters.isEmpty && scan.outputPartitioning.isInstanceOf[UnknownPartitioning] &&
+          (condition ++ columns).forall(isPlain) && read.driverRows > 0 =>
+        Some(new LookUp(read, scan.output, condition, columns))
+      case _ => None
+    }
+
+  /** Whether the driver evaluates it as a task does. */
+  private def isPlain(expression: Expression): Boolean = expression.deterministic && !expression.exists {
+    case _: Attribute => false
+    case _: PlanExpression[_] | _: Unevaluable => true
+    case _ => false
+  }
+}
+
+/** `condition` and `columns` are those of the plan's nodes above the scan. */
+private[sqlext] class LookUp(scan: SqlextScan, output: Seq[Attribute], condition: Option[Expression], columns: Seq[NamedExpression]) {
+  def most: Long = scan.driverRows
+
+  /** None where the files have more rows, as their readers give them, than the driver reads. */
+  def rows(): Option[Array[InternalRow]] = {
+    val matches = condition.map(one => InterpretedPredicate(BindReferences.bindReference(one, output)))
+    val projected = InterpretedUnsafeProjection.createProjection(BindReferences.bindReferences(columns, output))
+    val found = new ArrayBuffer[InternalRow]
+    var left = most
+    val factory = scan.readerFactory
+    def take(row: InternalRow): Unit = if (matches.forall(_.eval(row))) found += projected(row).copy()
+
+    def readAll[T](reader: PartitionReader[T])(count: T => Int)(take: T => Unit): Unit =
+      try while (left >= 0 && reader.next()) {
+        val read = reader.get()
+        left -= count(read)
+        if (left >= 0) take(read)
+      } finally reader.close()
+
+    def readAllOf(file: InputPartition): Unit =
+      if (factory.supportColumnarReads(file)) readAll(factory.createColumnarReader(file))(_.numRows)(_.rowIterator.asScala.foreach(take))
+      else readAll(factory.createReader(file))(_ => 1)(take)
+
+    scan.wholeFiles.iterator.takeWhile(_ => left >= 0).foreach(readAllOf)
+    Option.when(left >= 0)(found.toArray)
+  }
+}
+
+/** The rows of `child`, which the driver reads where they are among few. Tasks of nodes above may get the node with
+  * their code, and do not use it. */
+case class LookUpExec(child: SparkPlan)(@transient private val lookUp: LookUp) extends UnaryExecNode {
+  override def output: Seq[Attribute] = child.output
+  override protected def otherCopyArgs: Seq[AnyRef] = Seq(lookUp)
+  override protected def withNewChildInternal(newChild: SparkPlan): SparkPlan = LookUpExec(newChild)(lookUp)
+  override def nodeName: String = "LookUp"
+  override def simpleString(maxFields: Int): String =
+    s"LookUp [by the driver if it has to read at most ${lookUp.most} rows of data files, else by tasks]"
+  override lazy val metrics: Map[String, SQLMetric] =
+    Map("numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows read by the driver"))
+
+  @transient private lazy val found: Option[Array[InternalRow]] = {
+    val rows = lookUp.rows()
+    rows.foreach { some =>
+      longMetric("numOutputRows") += some.length
+      SQLMetrics.postDriverMetricUpdates(sparkContext, sparkContext.getLocalProperty("spark.sql.execution.id"), metrics.values.toSeq)
+    }
+    rows
+  }
+
+  override protected def doExecute(): RDD[InternalRow] =
+    found.map(rows => sparkContext.parallelize(rows.toSeq, 1)).getOrElse(child.execute())
+  override def executeCollect(): Array[InternalRow] = found.getOrElse(child.executeCollect())
+  override def executeTake(count: Int): Array[InternalRow] = found.map(_.take(count)).getOrElse(child.executeTake(count))
+  override def executeTail(count: Int): Array[InternalRow] = found.map(_.takeRight(count)).getOrElse(child.executeTail(count))
+  override def executeToIterator(): Iterator[InternalRow] = found.map(_.iterator).getOrElse(child.executeToIterator())
+}

@@ -1,0 +1,37 @@
+"""Whether the driver reads a scan by equality itself, without a Spark job."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+
+from sqlext.spec.expression import And, Comparison, In, Predicate
+from sqlext.spec.manifests.content_file import ContentFile
+from sqlext.thresholds import Thresholds
+
+# To open a file takes as long as to read a thousand rows of it.
+_MOST_FILES = 8
+
+
+def driver_rows(predicate: Predicate, files: Sequence[ContentFile], thresholds: Thresholds) -> int:
+    """Of how many rows of data files the driver reads the scan of these `files`; 0 if tasks read it in any case.
+
+    The driver does where the predicate holds for rows alone that have one of certain values in some column, as those
+    with a key have, and few files may have such rows. Wide rows are fewer, so that they take no more memory.
+    """
+    if len(files) > _MOST_FILES or not _has_values(predicate):
+        return 0
+    stored, rows = sum(file.file_size_in_bytes for file in files), sum(file.record_count for file in files)
+    fitting = thresholds.driver_bytes * rows // max(1, stored * thresholds.unpacked)
+    return min(thresholds.looked_up_rows, fitting) if files else thresholds.looked_up_rows
+
+
+def _has_values(predicate: Predicate) -> bool:
+    left = deque([predicate])
+    while left:
+        match left.popleft():
+            case And(one, other):
+                left.extend((one, other))
+            case In() | Comparison(op="="):
+                return True
+    return False

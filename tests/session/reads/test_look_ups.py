@@ -1,0 +1,198 @@
+"""Rows of a scan by equality, which the driver reads without a job: those that tasks read, of every kind of table."""
+
+from __future__ import annotations
+
+import datetime
+import uuid
+from collections.abc import Callable
+from decimal import Decimal
+
+import pytest
+from pyspark.sql import SparkSession
+from pyspark.sql.functions import udf
+
+from judges.canonical import canonical_rows
+from sessions import compiled, planned
+
+COLUMNS = """
+id BIGINT, name STRING, amount DECIMAL(20, 2), point STRUCT<x: BIGINT, inner: STRUCT<y: STRING>>, items ARRAY<BIGINT>,
+flags MAP<STRING, BOOLEAN>, day DATE, flag BOOLEAN, ratio FLOAT, root DOUBLE, hash BINARY, at TIMESTAMP
+"""
+ROWS = """
+SELECT id, IF(id % 5 = 0, NULL, concat('name ', id)) AS name, CAST(id AS DECIMAL(20, 2)) AS amount,
+  named_struct('x', id, 'inner', named_struct('y', CAST(id AS STRING))) AS point,
+  IF(id % 3 = 0, NULL, array(id, NULL, id + 1)) AS items, map(CAST(id AS STRING), id % 2 = 0) AS flags,
+  DATE'2024-01-01' + CAST(id % 400 AS INT) AS day, IF(id % 4 = 0, NULL, id % 3 = 0) AS flag,
+  CAST(id / 7 AS FLOAT) AS ratio, IF(id % 9 = 0, NULL, IF(id % 11 = 0, double('NaN'), sqrt(id))) AS root,
+  unhex(sha2(CAST(id AS STRING), 256)) AS hash, timestamp_millis(id * 86400123) AS at
+FROM range({rows})
+"""
+CONDITIONS = (
+    "id = 77",
+    "id = 77 AND name = 'name 77' AND at > TIMESTAMP'1970-01-02 00:00:00'",
+    "id IN (3, 5, 77, 78, 900000, -1)",
+    "id = 77.0 OR id = 78",
+    "name = 'name 1201'",
+    "day = DATE'2024-01-08' AND id < 1000",
+    "amount = 1201 AND ratio > 3",
+    "root = double('NaN') AND id = 11",
+    "id <=> 78",
+    "flag = true AND id IN (75, 76, 77, 78, 79, 80, 81)",
+    "hash = unhex(sha2('77', 256))",
+    "id = 77 AND rand() < 2",
+    "id = (SELECT 77)",
+    "id = -5",
+    "id = NULL",
+)
+SELECTS = (
+    "SELECT * FROM {table} WHERE {where}",
+    "SELECT upper(name), point.inner.y, flags, id + 1 FROM {table} WHERE {where}",
+    "SELECT count(*), max(at), sum(root) FROM {table} WHERE {where}",
+    "SELECT * EXCEPT (flags), _pos, _spec_id, _file FROM {table} WHERE {where}",
+    "SELECT a.*, b.name FROM (SELECT * FROM {table} WHERE {where}) a JOIN {table} b ON a.id = b.id",
+)
+SHAPES = {
+    "v2": ("", {"format-version": "2"}),
+    "v3": ("", {"format-version": "3"}),
+    "equality": ("", {"format-version": "2", "write.upsert.mode": "equality"}),
+    "buckets": ("PARTITIONED BY (bucket(3, id))", {"format-version": "3"}),
+    "avro": ("", {"format-version": "2", "write.format.default": "avro"}),
+    "orc": ("", {"format-version": "2", "write.format.default": "orc"}),
+}
+
+
+def _jobs(spark: SparkSession, work: Callable[[], object]) -> int:
+    """How many jobs the work has begun."""
+    context, group = spark.sparkContext, str(uuid.uuid4())
+    context.setJobGroup(group, "look-ups")
+    try:
+        work()
+        return len(context.statusTracker().getJobIdsForGroup(group))
+    finally:
+        for name in ("spark.jobGroup.id", "spark.job.description", "spark.job.interruptOnCancel"):
+            context.setLocalProperty(name, None)  # type: ignore[arg-type]
+
+
+def _changed_table(spark: SparkSession, table: str, partitioned: str, properties: dict[str, str]) -> None:
+    """With rows that were deleted, updated and upserted, and a column that older files lack."""
+    set_ = ", ".join(f"'{name}'='{value}'" for name, value in properties.items())
+    spark.sql(f"CREATE TABLE {table} ({COLUMNS}, PRIMARY KEY (id)) {partitioned} TBLPROPERTIES ({set_})")
+    spark.sql(f"INSERT INTO {table} {ROWS.format(rows=2000)}")
+    spark.sql(f"DELETE FROM {table} WHERE id % 13 = 0")
+    spark.sql(f"UPDATE {table} SET name = 'changed', amount = amount + 1 WHERE id IN (75, 77, 79)")
+    spark.sql(f"UPSERT INTO {table} ({', '.join(spark.table(table).columns)}) SELECT * FROM ({ROWS.format(rows=6)})")
+    default = "DEFAULT 'none'" if properties["format-version"] == "3" else ""
+    spark.sql(f"ALTER TABLE {table} ADD COLUMN extra STRING {default}")
+    if default:
+        spark.sql(f"UPSERT INTO {table} SELECT *, 'new' FROM ({ROWS.format(rows=3)})")
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_rows_are_those_that_tasks_read(spark: SparkSession, table_name: str, shape: str) -> None:
+    _changed_table(spark, table_name, *SHAPES[shape])
+    for where in CONDITIONS:
+        for select in SELECTS:
+            query = select.format(table=table_name, where=where)
+            found = canonical_rows(spark.sql(query))
+            with planned(spark, looked_up_rows=0):
+                assert found == canonical_rows(spark.sql(query)), query
+
+
+def test_a_look_up_begins_no_job(spark: SparkSession, table_name: str) -> None:
+    spark.sql(f"CREATE TABLE {table_name} ({COLUMNS}, PRIMARY KEY (id)) TBLPROPERTIES ('format-version'='3')")
+    spark.sql(f"INSERT INTO {table_name} {ROWS.format(rows=2000)}")
+    spark.sql(f"DELETE FROM {table_name} WHERE id = 5")
+    query = f"SELECT * FROM {table_name} WHERE id IN (5, 77)"
+    rows: list[object] = []
+    with compiled(spark):
+        assert _jobs(spark, lambda: rows.extend(spark.sql(query).collect())) == 0
+    assert len(rows) == 1
+    assert _jobs(spark, lambda: spark.sql(f"{query} LIMIT 1").collect()) == 0
+    assert _jobs(spark, lambda: spark.sql(query).toLocalIterator()) == 0
+    with planned(spark, looked_up_rows=0):
+        assert _jobs(spark, lambda: spark.sql(query).collect()) == 1
+    assert _jobs(spark, lambda: spark.sql(f"SELECT * FROM {table_name} WHERE id > 1990").collect()) == 1
+
+
+def test_more_rows_are_left_to_tasks(spark: SparkSession, table_name: str) -> None:
+    spark.sql(f"CREATE TABLE {table_name} ({COLUMNS})")
+    spark.sql(f"INSERT INTO {table_name} {ROWS.format(rows=2000)}")
+    query = f"SELECT * FROM {table_name} WHERE day = DATE'2024-01-08'"
+    expected = canonical_rows(spark.sql(query))
+    assert len(expected) == 5
+    with planned(spark, looked_up_rows=1999):
+        assert _jobs(spark, lambda: spark.sql(query).collect()) == 1
+        assert canonical_rows(spark.sql(query)) == expected
+    with planned(spark, looked_up_rows=2000):
+        assert _jobs(spark, lambda: spark.sql(query).collect()) == 0
+
+
+def test_explain_names_the_limit(spark: SparkSession, table_name: str) -> None:
+    spark.sql(f"CREATE TABLE {table_name} (id BIGINT, s STRING)")
+    spark.sql(f"INSERT INTO {table_name} VALUES (1, 'a'), (2, 'b')")
+
+    def explained(query: str) -> str:
+        return str(spark.sql(f"EXPLAIN {query}").collect()[0][0])
+
+    said = "LookUp [by the driver if it has to read at most 65536 rows of data files, else by tasks]"
+    assert said in explained(f"SELECT s FROM {table_name} WHERE id = 1")
+    assert "LookUp" not in explained(f"SELECT s FROM {table_name} WHERE id > 1")
+
+
+def test_it_is_part_of_any_query(spark: SparkSession, table_name: str) -> None:
+    spark.sql(f"CREATE TABLE {table_name} (id BIGINT, s STRING)")
+    spark.sql(f"INSERT INTO {table_name} VALUES (1, 'a'), (2, 'b'), (2, 'c')")
+    one = spark.table(table_name).where("id = 2")
+    longer = udf(lambda text: text * 2)
+    assert {row[0] for row in one.select(longer("s")).collect()} == {"bb", "cc"}
+    assert one.toPandas()["s"].tolist() == ["b", "c"]
+    assert one.rdd.map(lambda row: row.s).collect() == ["b", "c"]
+    assert one.repartition(3).count() == one.count() == one.cache().count() == one.count() == 2
+    one.unpersist()
+    assert one.tail(1)[0].s == "c"
+    assert one.union(one).distinct().count() == 2
+    assert [row.s for row in one.orderBy("s", ascending=False).collect()] == ["c", "b"]
+    spark.sql(f"INSERT INTO {table_name} SELECT id + 1, s FROM {table_name} WHERE id = 2")
+    assert spark.table(table_name).where("id = 3").count() == 2
+    assert one.collect() == one.collect()
+
+
+def test_a_query_has_the_version_that_it_was_planned_on(spark: SparkSession, table_name: str) -> None:
+    spark.sql(f"CREATE TABLE {table_name} (id BIGINT, s STRING, PRIMARY KEY (id))")
+    spark.sql(f"INSERT INTO {table_name} VALUES (1, 'a')")
+    before = spark.sql(f"SELECT snapshot_id FROM {table_name}.snapshots").collect()[0][0]
+    spark.sql(f"UPSERT INTO {table_name} VALUES (1, 'b')")
+    old = spark.sql(f"SELECT s FROM {table_name} VERSION AS OF {before} WHERE id = 1")
+    assert ([row.s for row in old.collect()], _value(spark, table_name)) == (["a"], "b")
+    spark.sql(f"ALTER TABLE {table_name} CREATE BRANCH other")
+    spark.sql(f"UPSERT INTO {table_name}.branch_other VALUES (1, 'c')")
+    assert (_value(spark, table_name), _value(spark, f"{table_name}.branch_other")) == ("b", "c")
+
+
+def _value(spark: SparkSession, table: str) -> str:
+    (row,) = spark.sql(f"SELECT s FROM {table} WHERE id = 1").collect()
+    return str(row.s)
+
+
+@pytest.mark.parametrize(
+    ("type", "values"),
+    [
+        ("STRING", ["", "a", "a\x00b", "ä", "a" * 100]),
+        ("DECIMAL(38, 10)", [Decimal("0"), Decimal("-1.5"), Decimal("12345678901234567890.0123456789")]),
+        ("BINARY", [bytearray(b""), bytearray(b"\x00"), bytearray(b"\xff\x00")]),
+        ("DATE", [datetime.date(1969, 12, 31), datetime.date(2024, 2, 29)]),
+        ("DOUBLE", [0.0, -0.0, float("nan"), float("inf"), 1e-300]),
+        ("BOOLEAN", [True, False]),
+        ("TINYINT", [-128, 0, 127]),
+    ],
+)
+def test_each_value_is_found(spark: SparkSession, table_name: str, type: str, values: list[object]) -> None:
+    spark.sql(f"CREATE TABLE {table_name} (n INT, v {type})")
+    given = spark.createDataFrame([*enumerate(values), (len(values), None)], f"n INT, v {type}")
+    given.writeTo(table_name).append()
+    for value in values:
+        wanted = spark.createDataFrame([(value,)], f"v {type}")
+        literal = spark.sql(f"SELECT * FROM {table_name} WHERE v = :v", args={"v": wanted.collect()[0].v})
+        joined = spark.table(table_name).join(wanted, "v").select("n", "v")
+        assert canonical_rows(literal) == canonical_rows(joined)
+        assert literal.count() >= 1
