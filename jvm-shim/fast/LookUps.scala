@@ -19,6 +19,7 @@ import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
 
 import scala.collection.mutable.ArrayBuffer
 import scala.jdk.CollectionConverters._
+import scala.util.control.NonFatal
 
 object LookUps extends ColumnarRule {
   override def preColumnarTransitions: Rule[SparkPlan] = new Rule[SparkPlan] {
@@ -96,7 +97,8 @@ case class LookUpExec(child: SparkPlan)(@transient private val lookUp: LookUp) e
     Map("numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows read by the driver"))
 
   @transient private lazy val found: Option[Array[InternalRow]] = {
-    val rows = lookUp.rows()
+    // Tasks read again what fails, and tell of it: they may reach a file that the driver cannot.
+    val rows = try lookUp.rows() catch { case NonFatal(_) => None }
     rows.foreach { some =>
       longMetric("numOutputRows") += some.length
       SQLMetrics.postDriverMetricUpdates(sparkContext, sparkContext.getLocalProperty("spark.sql.execution.id"), metrics.values.toSeq)
