@@ -21,20 +21,27 @@ table."""
 
 
 def discard_snapshots(
-    io: FileIO, discarded: TableMetadata, kept: TableMetadata | None, committed: Iterable[TableMetadata] = ()
+    io: FileIO,
+    discarded: TableMetadata,
+    kept: TableMetadata | None,
+    committed: Iterable[TableMetadata] = (),
+    *,
+    content: bool = True,
 ) -> None:
     """Deletes the files written for snapshots and statistics of `discarded` that `kept` does not have; failures leave
     orphan files.
 
     They were not committed, so no table refers to the files. Left alone are files that a snapshot added in place, files
     outside of the folders of `discarded` and `kept`, and all of a snapshot that one of the tables `committed` has: a
-    table may be made of another one's snapshots.
+    table may be made of another one's snapshots. Without `content` only manifests and manifest lists are
+    deleted.
     """
     there = {snapshot.snapshot_id for table in committed for snapshot in table.snapshots}
     gone = [one for one in discarded.snapshots_not_in(kept) if one.snapshot_id not in there]
     is_own = _below_own_folders([discarded] if kept is None else [discarded, kept])
-    added = [path for snapshot in gone for path in _added(io, discarded, snapshot)]
-    for path in [*added, *_changelogs(io, discarded, gone), *_statistics(discarded, kept)]:
+    added = [path for snapshot in gone for path in _added(io, discarded, snapshot, content)]
+    further = [*_changelogs(io, discarded, gone), *_statistics(discarded, kept)] if content else []
+    for path in [*added, *further]:
         if is_own(path):
             with suppress(SqlextError, OSError):
                 io.delete(path)
@@ -59,9 +66,9 @@ def _statistics(discarded: TableMetadata, kept: TableMetadata | None) -> Iterato
     yield from (path for path in discarded.statistics_files() if path not in known and is_below(folder, path))
 
 
-def _added(io: FileIO, metadata: TableMetadata, snapshot: Snapshot) -> Iterator[str]:
-    """Content files, manifests and manifest list; unreadable ones are skipped."""
-    written = snapshot.summary.get(ADDED_IN_PLACE) != "true"
+def _added(io: FileIO, metadata: TableMetadata, snapshot: Snapshot, content: bool) -> Iterator[str]:
+    """Manifests and manifest list, with `content` also the content files; unreadable ones are skipped."""
+    written = content and snapshot.summary.get(ADDED_IN_PLACE) != "true"
     try:
         manifests = decode_manifest_list(io.read(snapshot.manifest_list), snapshot.manifest_list)
         for manifest in manifests:

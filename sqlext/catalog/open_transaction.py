@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 
-from sqlext.catalog.catalog import Catalog
+from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.pending_catalog import PendingCatalog, PendingTables
 from sqlext.catalog.point_in_time import PointInTime
 from sqlext.errors import (
@@ -61,9 +61,12 @@ class OpenTransaction:
             self._catalogs[catalog.name] = pending
         return self._catalogs[catalog.name]
 
-    def commit(self) -> None:
+    def commit(self, again: Callable[[], LoadedTable] | None = None) -> None:
         """Commits all changes. Raises ValidationConflict TRANSACTION_CONFLICT if another commit came first, and
         UnsupportedError SERIALIZABLE_SPANS_CATALOGS.
+
+        If another came first and the transaction only appended rows to one table, `again` may commit the same data
+        files to its newest version; what it raises is raised.
 
         After a SqlextError other than CommitStateUnknown, all files of the transaction have been deleted.
         CommitStateUnknown is raised for any other exception too, such as an interrupt, since the changes may have been
@@ -76,6 +79,9 @@ class OpenTransaction:
         except CommitStateUnknown:
             raise
         except CommitConflict as lost:
+            if again is not None:
+                self._commit_again(again)
+                return
             name, reason = lost.parameters["name"], lost.parameters["reason"]
             contender = self._contender()
             self.roll_back()
@@ -86,6 +92,17 @@ class OpenTransaction:
         except (Exception, KeyboardInterrupt) as stopped:
             name, reason = ", ".join(self._catalogs), f"{type(stopped).__name__}: {stopped}".rstrip(": ")
             raise CommitStateUnknown("CHANGE_STATE_UNKNOWN", name=name, reason=reason) from stopped
+
+    def _commit_again(self, again: Callable[[], LoadedTable]) -> None:
+        try:
+            landed = again()
+        except CommitStateUnknown:
+            raise
+        except BaseException:
+            self.roll_back()
+            raise
+        for catalog in self._catalogs.values():
+            catalog.appended_as(landed)
 
     def roll_back(self) -> None:
         """Deletes the files of all changes."""

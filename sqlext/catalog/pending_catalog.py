@@ -147,6 +147,16 @@ class PendingCatalog:
         for identifier in list(self._placeholders):
             self._drop_placeholder(identifier)
 
+    def appended_as(self, landed: LoadedTable) -> None:
+        """Takes the catalog's version `landed` of a table, which has the data files that the transaction appended to
+        it, in place of its own; the manifests of that one are deleted."""
+        with self._lock:
+            known = self._tables.by_identifier.get(landed.identifier)
+            if known is not None and known.is_changed:
+                committed = () if known.base is None else (known.base.metadata,)
+                discard_snapshots(self.io, known.current.metadata, landed.metadata, committed, content=False)
+                self._keep(landed.identifier, PendingTable(landed, landed))
+
     def contender(self, *, serializable: bool) -> Contender | None:
         """The first snapshot that another commit has added to a changed table, with `serializable` also to one that
         was only read. Raises as `Catalog.load_table`."""

@@ -30,12 +30,14 @@ from sqlext.spec.metadata.idempotent_batch import BatchRun
 class Rerun:
     """The state of a rerun: the conflict that ended the last run, and the number of earlier runs.
 
-    `turn` is its place in the queue of the process's reruns on the table, None if it does not queue.
+    `turn` is its place in the queue of the process's reruns on the table, None if it does not queue. `reserved` has
+    what is before the values of identity columns that only this statement gives, by field id.
     """
 
     conflict: StaleRead
     times: int
     turn: Place | None = None
+    reserved: Mapping[int, int] = field(default_factory=dict)
 
 
 @dataclass(slots=True)
@@ -50,12 +52,24 @@ class StatementBatch:
 
 
 @dataclass(frozen=True, slots=True)
+class StatementCommit:
+    """A commit of `action`, planned on the version `table` of a catalog's table."""
+
+    catalog: str
+    table: LoadedTable
+    action: Action
+    destination: Destination
+    is_append: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Environment:
     """Injected into every command by the session. `overtaken` is None except in a rerun.
 
     `planning` has the session's settings for plans, as of the start of the statement, and the options of its write.
     `batch` is None for a statement that is no idempotent batch. `refused` has the last refused commit of each session.
-    `progress` is told how far long work of the statement is.
+    `progress` is told how far long work of the statement is. `committed`, which a statement in a transaction of its own
+    has, is called with its commits.
     """
 
     catalogs: Catalogs
@@ -72,6 +86,7 @@ class Environment:
     batch: StatementBatch | None = None
     refused: RefusedCommits = field(default_factory=RefusedCommits)
     progress: WorkProgress = field(default_factory=WorkProgress)
+    committed: Callable[[StatementCommit], None] | None = None
 
     def within(self, session: str) -> Environment:
         """The environment of a statement of `session`: with the catalogs of its transaction, if one is open."""
@@ -106,8 +121,8 @@ class Environment:
         A recorded action is committed alone, since its record describes one snapshot. While a rerun of the process has
         its turn on the table, other commits wait.
         """
-        with self._in_turn(table):
-            return self._commit(catalog, table, action, destination)
+        with self.in_turn(table):
+            return self.commit_in_turn(catalog, table, action, destination)
 
     def create(self, catalog: Catalog, identifier: TableIdentifier, action: Action) -> LoadedTable:
         """Commits `action`, which makes a table, under a name that has none. Raises as `commit`."""
@@ -119,7 +134,12 @@ class Environment:
         return self.queue.is_behind_others(own or statement_turn(table))
 
     @contextmanager
-    def _in_turn(self, table: LoadedTable) -> Iterator[None]:
+    def in_turn(self, table: LoadedTable) -> Iterator[None]:
+        """The block commits to the table once no other rerun of the process has its turn, and ends the statement's own
+        turn. In a transaction nobody meets what is committed, so no turn is taken or ended."""
+        if self.is_in_transaction:
+            yield
+            return
         own = None if self.overtaken is None else self.overtaken.turn
         turn = own or statement_turn(table)
         try:
@@ -129,7 +149,10 @@ class Environment:
         finally:
             self.queue.leave(turn)
 
-    def _commit(self, catalog: str, table: LoadedTable, action: Action, destination: Destination) -> CommitOutcome:
+    def commit_in_turn(
+        self, catalog: str, table: LoadedTable, action: Action, destination: Destination
+    ) -> CommitOutcome:
+        """As `commit`, in a block of `in_turn`."""
         to = self.catalogs.catalog(catalog)
         group = None if isinstance(action, RecordedAction) else self.catalogs.group_commit(catalog)
         if group is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import takewhile
 
 import numpy as np
 
@@ -18,7 +19,7 @@ from sqlext.spec.identity_column import (
 )
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.manifests.manifest import ManifestContent, ManifestFile
-from sqlext.spec.metadata.reference import MAIN_BRANCH
+from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.types import LongType
 from sqlext.storage.file_io import FileIO
@@ -39,8 +40,8 @@ def live_identities(metadata: TableMetadata) -> Mapping[int, IdentityColumn]:
 def examined_marks(io: FileIO, manifests: ManifestCache, metadata: TableMetadata) -> Mapping[int, IdentityMark]:
     """The state of each identity column, by field id, after a look at what other writers have added.
 
-    Manifests that were written since the last such look are read, those of all branches. Values without bounds are not
-    seen.
+    Manifests that were written since the last such look are read, those of all branches and of rows that are gone but
+    may come back. Values without bounds are not seen.
     """
     examined = {}
     for id, column in live_identities(metadata).items():
@@ -82,12 +83,23 @@ def furthest_of(files: Iterable[ContentFile], field_id: int, column: IdentityCol
 def _manifests_since(
     io: FileIO, manifests: ManifestCache, metadata: TableMetadata, seen: int
 ) -> Iterator[ManifestFile]:
-    heads = {MAIN_BRANCH: metadata.current_snapshot_id}
-    heads |= {name: one.snapshot_id for name, one in metadata.refs.items() if one.type == "branch"}
     paths: set[str] = set()
-    for snapshot_id in {id for id in heads.values() if id is not None}:
-        for manifest in manifests.manifests(io, metadata.snapshot(snapshot_id)):
+    for snapshot in _snapshots_to_read(metadata, seen):
+        for manifest in manifests.manifests(io, snapshot):
             is_new = not seen or manifest.sequence_number > seen
             if is_new and manifest.content == ManifestContent.DATA and manifest.path not in paths:
                 paths.add(manifest.path)
                 yield manifest
+
+
+def _snapshots_to_read(metadata: TableMetadata, seen: int) -> Iterator[Snapshot]:
+    """The snapshots since `seen` that have all data files of any since then.
+
+    Any kept snapshot may become a branch, and any change be undone. Those below an append have no file that it lacks,
+    so these are mostly the heads of branches alone.
+    """
+    newest = reversed(metadata.snapshots)
+    # A snapshot has a greater sequence number than all before it.
+    since = list(takewhile(lambda one: one.sequence_number > seen, newest) if seen else newest)
+    appended_to = {one.parent_snapshot_id for one in since if one.operation == "append"}
+    return (one for one in since if one.snapshot_id not in appended_to)

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
+from sqlext.command.change.given_identities import reserved_identities
 from sqlext.command.environment import Environment, Rerun, longest_wait_s, statement_turn
 from sqlext.errors import StaleRead
 from sqlext.scan.identity_bounds import live_identities
@@ -50,8 +51,9 @@ def _overtaken(environment: Environment, table: Sequence[str], conflict: StaleRe
     """The state for the next run; from the second rerun on, or if others queue, it waits for its place in the queue."""
     times = 1 if environment.overtaken is None else environment.overtaken.times + 1
     _, loaded = environment.catalogs.locate(tuple(table))
+    reserved = reserved_identities(environment, table[0], loaded, conflict)
     if times <= _RERUNS_AT_ONCE and not environment.statements_run_again(loaded):
-        return Rerun(conflict, times)
+        return Rerun(conflict, times, reserved=reserved)
     turn = statement_turn(loaded)
     environment.queue.take_turn(turn, longest_wait_s(loaded))
-    return Rerun(conflict, times, turn)
+    return Rerun(conflict, times, turn, reserved)

@@ -14,9 +14,10 @@ from sqlext.command.change.destination import destination, written_branch
 from sqlext.command.change.given_identities import identities_to_give
 from sqlext.command.change.read_set import ReadSet
 from sqlext.command.changelog.changelog_recorder import recorder_of
-from sqlext.command.environment import Environment
+from sqlext.command.environment import Environment, StatementCommit
 from sqlext.command.write_operation import WriteOperation
 from sqlext.commit.action import MAIN, Action, Destination
+from sqlext.commit.actions.append import AppendFiles
 from sqlext.commit.actions.batch_commit import CommitOnce
 from sqlext.commit.actions.recorded_action import RecordedAction, Recorder
 from sqlext.commit.actions.row_delta import RowDelta
@@ -85,7 +86,7 @@ def commit_change(environment: Environment, target: Target, action: Action) -> N
     Raises BatchRanBefore if the target has the batch, and otherwise as `Environment.commit`, but no StaleRead after
     `write.conflict.max-reruns` reruns: ValidationConflict.
     """
-    base = target.as_stored or target.table
+    base, is_append = target.as_stored or target.table, isinstance(action, AppendFiles)
     action = counting(action, base.metadata, target.written_as)
     if target.grown_from is not None:
         base = target.grown_from
@@ -100,6 +101,8 @@ def commit_change(environment: Environment, target: Target, action: Action) -> N
         action = RecordedAction(action, target.recorder)
     try:
         environment.commit(target.name.catalog, base, action, target.destination)
+        if environment.committed is not None:
+            environment.committed(StatementCommit(target.name.catalog, base, action, target.destination, is_append))
         if environment.batch is not None:
             environment.batch.is_recorded = True
     except StaleRead as conflict:
@@ -134,7 +137,7 @@ def load_target(environment: Environment, spark: SparkSession, name: TableName, 
     if not place.is_head:
         raise AnalysisError("PLACE_READ_ONLY", name=name)
     require_writable_names((field.name for field in table.metadata.schema().fields), str(name))
-    table, state = identities_to_give(environment, name.catalog, table)
+    state = identities_to_give(environment, name.catalog, table)
     handle = travel(handle_of(name.catalog, table), table.metadata, place.at)
     to = destination(spark, table.metadata, written_branch(handle.branch, branch, str(name)), str(name))
     overtaken = None if environment.overtaken is None else environment.overtaken.conflict

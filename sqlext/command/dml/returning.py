@@ -73,7 +73,7 @@ def returning(
         reason = "it would see the change, which it does not see elsewhere. Read what it reads by a SELECT"
         raise UnsupportedError("RETURNING_REFUSED", feature="A subquery in RETURNING in a transaction", reason=reason)
     change = _ReturningChange(spark, statement, run, StructType.fromJson(dict(result)))
-    kept = in_own_transaction(environment, spark, statement.table, change.kept)
+    kept = in_own_transaction(environment, spark, statement.table, change.kept, appends_again=True)
     if not environment.is_in_transaction:
         care_for(environment, spark, statement.table)
     return kept

@@ -19,6 +19,9 @@ from sqlext.spec.metadata.requirement import AssertTableUUID
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata
 
+# What came since is read again by each statement, from memory if it is the same process.
+_UNRECORDED_SNAPSHOTS = 32
+
 
 def counting(action: Action, planned_on: TableMetadata, written_as: TableMetadata) -> Action:
     """`action`, together with the new state of the identity columns, if its data files have values behind those that
@@ -38,12 +41,53 @@ def counting(action: Action, planned_on: TableMetadata, written_as: TableMetadat
         if furthest is not None and column.is_further(furthest, known):
             moved[id] = IdentityMark(furthest, given_from[id].seen)
     if not moved:
-        return action
+        far = {id: given_from[id] for id in columns if given_from[id].seen > before[id].seen + _UNRECORDED_SNAPSHOTS}
+        return RecordExamined(action, far) if far else action
     # More values than were reserved may be values of others.
     expected = {
         id: (given_from if _is_reserved(columns[id], before[id], given_from[id]) else before)[id].value for id in moved
     }
     return GiveIdentities(action, moved, {id: given_from[id].value for id in moved}, expected)
+
+
+@dataclass(frozen=True, slots=True)
+class RecordExamined:
+    """Commits `write`, which gives no values, together with the state that was `examined` before it.
+
+    So what statements that give no values examine anew each time stays little. Nothing conflicts with it.
+    """
+
+    write: Action
+    examined: Mapping[int, IdentityMark]
+
+    def begin(self, context: CommitContext) -> Staging:
+        return _RecordStaging(self, self.write.begin(context))
+
+
+class _RecordStaging:
+    def __init__(self, action: RecordExamined, inner: Staging) -> None:
+        self._action = action
+        self._inner = inner
+
+    def stage(self, base: TableMetadata | None) -> StagedChange:
+        if base is None:
+            raise ValueError("identity columns are those of a table")
+        change = self._inner.stage(base)
+        columns, marks = live_identities(base), marks_of(base)
+        seen = {id: mark for id, mark in self._action.examined.items() if id in columns and mark.seen > marks[id].seen}
+        if change.snapshot is None or not seen:
+            return change
+        properties = {
+            f"{MARK_PREFIX}{id}": IdentityMark(columns[id].furthest((marks[id].value, mark.value)), mark.seen).encode()
+            for id, mark in sorted(seen.items())
+        }
+        return replace(change, updates=(*change.updates, SetProperties(properties)))
+
+    def finish(self, landed: Snapshot | None) -> None:
+        self._inner.finish(landed)
+
+    def abandon(self) -> None:
+        self._inner.abandon()
 
 
 def _is_reserved(column: IdentityColumn, counted: IdentityMark, given_from: IdentityMark) -> bool:
@@ -126,8 +170,8 @@ class ReserveIdentities:
     """Counts on by a number of values for each column, which then belong to one statement.
 
     `examined` has the furthest values that other writers are known to have added. `staged` is called for each attempt
-    with the last values that it reserves, by field id; those of the last attempt are the statement's. Only for a
-    catalog that compares properties: else two commits could reserve the same values.
+    with what is before the values that it reserves, by field id; those of the last attempt are the statement's. Only
+    for a catalog that compares properties: else two commits could reserve the same values.
     """
 
     needed: Mapping[int, int]
@@ -146,7 +190,7 @@ class ReserveIdentities:
             known = columns[id].furthest((marks[id].value, self.examined.get(id)))
             last[id] = columns[id].after(known) + (self.needed[id] - 1) * columns[id].step
         last = {id: value for id, value in last.items() if LEAST <= value <= GREATEST}
-        self.staged(last)
+        self.staged({id: value - self.needed[id] * columns[id].step for id, value in last.items()})
         properties = {f"{MARK_PREFIX}{id}": IdentityMark(value, marks[id].seen).encode() for id, value in last.items()}
         updates = (SetProperties(properties),) if properties else ()
         return StagedChange(base, updates, (AssertTableUUID(base.table_uuid),))

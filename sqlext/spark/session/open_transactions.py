@@ -117,11 +117,9 @@ class OpenTransactions:
             self._catalogs.remembered.release_pending(identity)
 
     @contextmanager
-    def of_statement(self) -> Iterator[OpenTransaction]:
-        """A transaction of one statement, which is committed at the end of the block, or rolled back after an error.
-
-        It is no session's. Raises as `OpenTransaction.commit`.
-        """
+    def of_statement(self, commit: Callable[[OpenTransaction], None]) -> Iterator[OpenTransaction]:
+        """A transaction of one statement, which `commit` commits at the end of the block, or rolled back after an
+        error. It is no session's."""
         identity = str(uuid.UUID(int=self._rng.getrandbits(128), version=4))
         transaction = OpenTransaction(
             identity, self._catalogs.remembered.keep_pending, checks=self._checks, clock=self._clock
@@ -132,7 +130,7 @@ class OpenTransactions:
             except BaseException:
                 transaction.roll_back()
                 raise
-            transaction.commit()
+            commit(transaction)
         finally:
             self._catalogs.remembered.release_pending(identity)
 

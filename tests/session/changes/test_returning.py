@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
 from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
+from sessions import planned
 from sqlext.command.change.own_transaction import in_own_transaction
+from sqlext.local import LocalTable
+from sqlext.testing import Faults
 
 WAYS = [("1", "copy-on-write"), ("2", "merge-on-read"), ("2", "copy-on-write"), ("3", "merge-on-read"), ("3", "auto")]
 OLD_AND_NEW = [
@@ -84,13 +88,93 @@ def test_writers_at_once_get_each_number_once(spark: SparkSession, table_name: s
     assert _rows(spark, f"SELECT v FROM {table_name}") == [(9,)]
 
 
+@pytest.mark.parametrize("driver_bytes", [0, 2**30], ids=["tasks", "driver"])
+@pytest.mark.parametrize("version", ["1", "2", "3"])
+def test_rows_that_are_only_added_land_behind_other_commits(
+    spark: SparkSession, table_name: str, warehouse: Path, version: str, driver_bytes: int
+) -> None:
+    spark.sql(
+        f"CREATE TABLE {table_name} (id BIGINT, v STRING) PARTITIONED BY (v)"
+        f" TBLPROPERTIES ('format-version'='{version}', 'write.conflict.max-reruns'='0')"
+    )
+    faults = Faults()
+    insert = f"INSERT INTO {table_name} SELECT id, 'a' FROM range(1, 5) RETURNING id"
+    with planned(spark, driver_bytes=driver_bytes), faults.lose_next_commit(2, by=_add_other):
+        told = sorted(row.id for row in spark.sql(insert).collect())
+    assert told == [1, 2, 3, 4]
+    assert sorted(row.id for row in spark.table(table_name).collect()) == [0, 0, 1, 2, 3, 4]
+    # What was written for the version that lost is gone.
+    assert _written_files(warehouse, table_name) == _named_files(spark, table_name)
+    lost = pytest.raises(PySparkException, match="TRANSACTION_CONFLICT")
+    with faults.lose_next_commit(by=_add_other), lost:
+        spark.sql(f"UPDATE {table_name} SET id = 9 WHERE id = 1 RETURNING id")
+    assert _written_files(warehouse, table_name) == _named_files(spark, table_name)
+
+
+def _add_other(table: LocalTable) -> None:
+    table.append([{"id": 0, "v": "other"}])
+
+
+def _written_files(warehouse: Path, table: str) -> set[str]:
+    folder = warehouse / table.removeprefix("lake.").replace(".", "/")
+    return {path.name for kind in ("*.parquet", "*.avro") for path in folder.rglob(kind)}
+
+
+def _named_files(spark: SparkSession, table: str) -> set[str]:
+    queries = ("file_path FROM {}.all_files", "path FROM {}.all_manifests", "manifest_list FROM {}.snapshots")
+    return {
+        row[0].rpartition("/")[2] for query in queries for row in spark.sql(f"SELECT {query.format(table)}").collect()
+    }
+
+
+def test_added_rows_whose_numbers_another_commit_has_taken_get_others(spark: SparkSession, table_name: str) -> None:
+    spark.sql(f"CREATE TABLE {table_name} (id BIGINT GENERATED ALWAYS AS IDENTITY, v STRING)")
+    for _ in range(3):
+        with Faults().lose_next_commit(2, by=lambda other: other.append([{"v": "other"}])):
+            told = spark.sql(f"INSERT INTO {table_name} (v) VALUES ('a'), ('b') RETURNING id, v").collect()
+        assert {tuple(row) for row in told} < {tuple(row) for row in spark.table(table_name).collect()}
+    ids = [row.id for row in spark.table(table_name).collect()]
+    assert len(ids) == len({*ids}) == 12
+
+
+def test_a_batch_that_another_process_was_faster_with_returns_nothing(spark: SparkSession, table_name: str) -> None:
+    spark.sql(f"CREATE TABLE {table_name} (id BIGINT)")
+    insert = f"INSERT INTO {table_name} WITH ('txn-app-id'='a', 'txn-version'='1') VALUES (1) RETURNING id"
+    with Faults().lose_next_commit(by=lambda other: other.append([{"id": 7}], batch=("a", 1))):
+        assert spark.sql(insert).collect() == []
+    assert spark.table(table_name).collect() == [(7,)]
+
+
+def test_threads_that_add_rows(spark: SparkSession, table_name: str) -> None:
+    spark.sql(f"CREATE TABLE {table_name} (id BIGINT GENERATED ALWAYS AS IDENTITY, v STRING)")
+    told: list[int] = []
+    failures: list[BaseException] = []
+
+    def write(writer: int) -> None:
+        try:
+            for number in range(4):
+                rows = spark.sql(f"INSERT INTO {table_name} (v) VALUES ('{writer}'), ('{number}') RETURNING id")
+                told.extend(row.id for row in rows.collect())
+        except BaseException as failure:
+            failures.append(failure)
+
+    threads = [threading.Thread(target=write, args=(writer,)) for writer in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+    assert len(told) == len({*told}) == 24
+    assert sorted(told) == sorted(row.id for row in spark.table(table_name).collect())
+
+
 def test_a_table_that_is_dropped_after_the_commit(
     spark: SparkSession, table_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     spark.sql(f"CREATE TABLE {table_name} (id INT)")
 
-    def dropping(*arguments: Any) -> Any:
-        kept = in_own_transaction(*arguments)
+    def dropping(*arguments: Any, **options: Any) -> Any:
+        kept = in_own_transaction(*arguments, **options)
         spark.sql(f"DROP TABLE {table_name}")
         return kept
 

@@ -261,6 +261,38 @@ def test_values_of_other_engines_are_not_given_again(
     assert [row[:2] for row in _rows(spark, table_name)][-1] == (42, "e")
 
 
+@pytest.mark.parametrize("way", ["undo", "rollback", "cherrypick", "fast_forward"])
+@pytest.mark.parametrize("version", ["1", "2", "3"])
+def test_values_of_other_engines_are_not_given_while_their_rows_may_come_back(
+    spark: SparkSession, table_name: str, iceberg: IcebergJudge, version: str, way: str
+) -> None:
+    spark.sql(f"CREATE TABLE {table_name} ({COLUMNS}) TBLPROPERTIES ('format-version'='{version}')")
+    spark.sql(f"INSERT INTO {table_name} (email) VALUES ('a')")
+    snapshots = f"SELECT snapshot_id FROM {table_name}.snapshots ORDER BY committed_at DESC"
+    start = spark.sql(snapshots).first()[0]
+    iceberg.sql(f"INSERT INTO {table_name} VALUES (2, 'b', 1)")
+    added = spark.sql(snapshots).first()[0]
+    if way == "undo":
+        spark.sql(f"DELETE FROM {table_name} WHERE id = 2")
+        gone = spark.sql(snapshots).first()[0]
+    else:
+        spark.sql(f"CALL lake.system.rollback_to_snapshot('{table_name}', {start})")
+        if way == "fast_forward":
+            spark.sql(f"ALTER TABLE {table_name} CREATE BRANCH ahead AS OF VERSION {added}")
+    spark.sql(f"INSERT INTO {table_name} (email) VALUES ('c')")
+    assert [row[:2] for row in _rows(spark, table_name)] == [(1, "a"), (3, "c")]
+    if way == "undo":
+        spark.sql(f"CALL lake.system.undo(table => '{table_name}', snapshot_id => {gone})")
+    elif way == "cherrypick":
+        spark.sql(f"CALL lake.system.cherrypick_snapshot('{table_name}', {added})")
+    else:
+        spark.sql(f"CALL lake.system.set_current_snapshot('{table_name}', {added})")
+    spark.sql(f"INSERT INTO {table_name} (email) VALUES ('d')")
+    ids = _ids(spark, table_name)
+    assert len(ids) == len({*ids})
+    assert {2, 4} <= {*ids}
+
+
 @pytest.mark.parametrize("order", ["", " ORDERED BY (email)"], ids=["unordered", "ordered"])
 @pytest.mark.parametrize("writer", ["tasks", "driver", "local"])
 def test_rows_without_a_value_stay_where_their_file_is_rewritten(

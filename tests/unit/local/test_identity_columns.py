@@ -43,11 +43,8 @@ class RacingRows:
 
 @dataclass
 class History:
-    """The table `db.orders`, and what became of it: values that sqlext `generated`, and those that others `added`.
-
-    Those that are `unseen`, since no statement that gives values began after them, are nobody's once they are on no
-    branch.
-    """
+    """The table `db.orders`, and what became of it: values that sqlext `generated`, and those that others `added`, also
+    those that are on no branch any more."""
 
     folder: Path
     rng: random.Random
@@ -56,7 +53,6 @@ class History:
     log: list[str] = field(default_factory=list)
     generated: set[int] = field(default_factory=set)
     added: set[int] = field(default_factory=set)
-    unseen: set[int] = field(default_factory=set)
     appends: int = 0
 
     def __post_init__(self) -> None:
@@ -83,12 +79,7 @@ class History:
         count = self.rng.randrange(1, 4)
         self.appends += 1
         name = f"a{self.appends}"
-
-        def begun() -> None:
-            self.unseen.clear()
-            race()
-
-        self.table().append(RacingRows(pa.table({"region": [name] * count}), begun))
+        self.table().append(RacingRows(pa.table({"region": [name] * count}), race))
         found = self._create.to_arrow(where=f"region = '{name}'").column("id").to_pylist()
         self.log.append(f"append {found}")
         assert len({*found}) == len(found) == count
@@ -115,7 +106,6 @@ class History:
             return
         self.foreign.append(id, region="foreign")
         self.added.add(id)
-        self.unseen.add(id)
         self.log.append(f"foreign {id}")
 
     def give(self) -> None:
@@ -135,7 +125,6 @@ class History:
         if snapshots:
             chosen = self.rng.choice(snapshots)
             self.foreign.commit(MoveBranch(SetCurrentSnapshot(chosen)), base=table)
-            self.added -= self.unseen
             self.log.append(f"back to {chosen}")
 
     def delete(self) -> None:
@@ -143,10 +132,6 @@ class History:
         if ids and self.version > 1:
             gone = self.rng.choice(ids)
             self.table().delete(where=f"id = {gone}")
-            if gone in self.unseen:
-                # It is on no branch before a statement that gives values has begun.
-                self.unseen.discard(gone)
-                self.added.discard(gone)
             self.log.append(f"delete {gone}")
 
     def synchronize(self) -> None:

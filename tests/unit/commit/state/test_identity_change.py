@@ -10,14 +10,18 @@ import pytest
 
 from small_tables import Writer, data_file, warehouse_catalog
 from sqlext.catalog.catalog import LoadedTable
-from sqlext.commit.action import Action, Destination
+from sqlext.commit.action import MAIN, Action, Destination
 from sqlext.commit.actions.append import AppendFiles
+from sqlext.commit.actions.branch_move import MoveBranch, RollbackToSnapshot
+from sqlext.commit.actions.overwrite import OverwriteFiles
 from sqlext.commit.actions.property_change import ChangeProperties
+from sqlext.commit.actions.reference_change import DropReference
 from sqlext.commit.state.identity_change import ReserveIdentities, SyncIdentity, counting
 from sqlext.errors import IdentitiesTaken
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.scan.identity_bounds import examined_marks, marks_of
 from sqlext.spec.identity_column import FLOOR_PREFIX, IDENTITY_PREFIX, MARK_PREFIX, IdentityColumn, IdentityMark
+from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata
 
 MARK = f"{MARK_PREFIX}1"
@@ -88,9 +92,9 @@ def test_foreign_values_before_the_given_ones_are_no_conflict(writer: Writer) ->
 def test_reserved_values_land_beside_others(writer: Writer) -> None:
     table = _create(writer)
     planned_before = _given(table, 1, 2)
-    last: dict[int, int] = {}
-    reserved = writer.commit(ReserveIdentities({1: 2}, {}, last.update), base=table).table
-    assert (last, _state(reserved.metadata)) == ({1: 2}, {MARK: "2@0"})
+    before: dict[int, int] = {}
+    reserved = writer.commit(ReserveIdentities({1: 2}, {}, before.update), base=table).table
+    assert (before, _state(reserved.metadata)) == ({1: 0}, {MARK: "2@0"})
     with pytest.raises(IdentitiesTaken):
         writer.commit(planned_before, base=table)
     beside = writer.commit(_given(reserved, 3), base=reserved)
@@ -108,16 +112,16 @@ def test_more_values_than_reserved_do_not_land(writer: Writer) -> None:
 
 def test_a_reservation_is_behind_values_of_others_and_within_a_bigint(writer: Writer) -> None:
     table = _create(writer)
-    last: dict[int, int] = {}
-    writer.commit(ReserveIdentities({1: 5, 9: 5}, {1: 40}, last.update), base=table)
-    assert last == {1: 45}
+    before: dict[int, int] = {}
+    outcome = writer.commit(ReserveIdentities({1: 5, 9: 5}, {1: 40}, before.update), base=table)
+    assert (before, _state(outcome.table.metadata)) == ({1: 40}, {MARK: "45@0"})
 
 
 def test_no_value_beyond_a_bigint_is_reserved(writer: Writer) -> None:
     table = _create(writer, IdentityColumn(True, 2**63 - 2))
-    last: dict[int, int] = {}
-    outcome = writer.commit(ReserveIdentities({1: 3}, {}, last.update), base=table)
-    assert (last, _state(outcome.table.metadata)) == ({}, {})
+    before: dict[int, int] = {}
+    outcome = writer.commit(ReserveIdentities({1: 3}, {}, before.update), base=table)
+    assert (before, _state(outcome.table.metadata)) == ({}, {})
 
 
 def test_sync_identity_sets_nothing_back(writer: Writer) -> None:
@@ -153,3 +157,59 @@ def test_other_writers_values_are_found_by_bounds(
     seen = ChangeProperties({MARK: f"4@{table.metadata.last_sequence_number}"})
     table = writer.commit(seen, base=table).table
     assert examined_marks(writer.catalog.io, ManifestCache(), table.metadata)[1].value == 4
+
+
+@pytest.mark.parametrize("version", [1, 2, 3])
+@pytest.mark.parametrize("way", ["deleted", "rolled back", "never on a branch", "on a dropped branch"])
+def test_values_of_rows_that_may_come_back_are_passed(writer: Writer, version: int, way: str) -> None:
+    table = writer.append(7, base=_create(writer, version=version)).table
+    start = table.metadata.current_snapshot_id
+    assert start is not None
+    audit = Destination("audit") if way == "on a dropped branch" else MAIN
+    staged = Destination(wap_id="w") if way == "never on a branch" else audit
+    table = writer.append(100, base=table, destination=staged).table
+    if way == "deleted":
+        table = writer.commit(OverwriteFiles(delete_all=True), base=table).table
+    elif way == "rolled back":
+        table = writer.commit(MoveBranch(RollbackToSnapshot(start)), base=table).table
+    elif way == "on a dropped branch":
+        table = writer.commit(DropReference("audit", "branch"), base=table).table
+    found = examined_marks(writer.catalog.io, ManifestCache(), table.metadata)
+    assert found[1].value == 100
+
+
+def test_appends_are_seen_in_the_last_one(writer: Writer, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = _create(writer)
+    for id in range(1, 5):
+        table = writer.append(id, base=table).table
+    read: list[Snapshot] = []
+    cache = ManifestCache()
+    monkeypatch.setattr(cache, "manifests", lambda io, one: (read.append(one), ManifestCache().manifests(io, one))[1])
+    assert examined_marks(writer.catalog.io, cache, table.metadata)[1].value == 4
+    assert read == [table.metadata.current_snapshot()]
+
+
+@pytest.mark.parametrize("version", [2, 3])
+def test_commits_without_values_record_what_was_examined_now_and_then(writer: Writer, version: int) -> None:
+    table = _create(writer, version=version)
+    table = writer.append(50, base=table).table
+    for number in range(40):
+        metadata = table.metadata
+        (examined,) = examined_marks(writer.catalog.io, ManifestCache(), metadata).values()
+        as_written = replace(metadata, properties={**metadata.properties, MARK: examined.encode()})
+        action = counting(OverwriteFiles(delete_all=True), metadata, as_written)
+        if number == 35:
+            # Another commit gives a value first, and has seen as much.
+            table = writer.commit(_given(table, 51, given_from=examined), base=table).table
+        table = writer.commit(action, base=table).table
+    assert _state(table.metadata) == {MARK: f"51@{36}"}
+
+
+def test_what_was_examined_sets_nothing_back(writer: Writer) -> None:
+    table = writer.append(50, base=_create(writer)).table
+    first = table.metadata
+    examined = IdentityMark(50, first.last_sequence_number + 40)
+    as_written = replace(first, properties={**first.properties, MARK: examined.encode()})
+    action = counting(OverwriteFiles(delete_all=True), first, as_written)
+    table = writer.commit(_given(table, 51, 52, given_from=IdentityMark(50, 1)), base=table).table
+    assert _state(writer.commit(action, base=table).table.metadata) == {MARK: f"52@{examined.seen}"}
