@@ -140,17 +140,19 @@ class Schema:
     def _identifier_flaw(self, id: int) -> str | None:
         field = self.field_or_none(id)
         if field is None:
-            return "the schema has no such field"
+            return "the schema has no such field. Name one that it has"
         if not is_primitive(field.type):
-            return f"its type {field.type} is nested"
+            return f"its type {field.type} is nested. Choose a column of a simple type"
         if isinstance(field.type, FloatType | DoubleType):
-            return f"values of type {field.type} have no exact equality"
+            return f"values of type {field.type} have no exact equality. Choose a column of another type"
         ancestors = list(self._ancestors(id))
         for ancestor in ancestors:
             if not isinstance(ancestor.type, StructType):
-                return f"it lies inside the {type(ancestor.type).__name__.removesuffix('Type').lower()} {ancestor.name}"
+                kind = type(ancestor.type).__name__.removesuffix("Type").lower()
+                return f"it lies inside the {kind} {ancestor.name}. Choose a column outside of it"
         optional = next((one.name for one in (field, *ancestors) if not one.required), None)
-        return None if optional is None else f"{optional} is optional"
+        way_out = "ALTER TABLE … ADD PRIMARY KEY makes it required"
+        return None if optional is None else f"{optional} is optional. {way_out}"
 
     def _ancestors(self, id: int) -> Iterator[NestedField]:
         parent = self._parents.get(id)

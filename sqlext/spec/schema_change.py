@@ -32,7 +32,8 @@ class Position:
 class AddColumn:
     """A new column. Ids inside `type` are placeholders. `default` is a stored value: initial and write default.
 
-    `lengths` has the n of each VARCHAR(n) in the column by placeholder id; the column itself has the id 0.
+    `lengths` has the n of each VARCHAR(n) in the column by placeholder id; the column itself has the id 0. `rules` are
+    table properties of the column, by what stands before its id in their names.
     """
 
     path: Path
@@ -42,6 +43,7 @@ class AddColumn:
     default: Any = None
     position: Position | None = None
     lengths: Mapping[int, int] = field(default_factory=dict)
+    rules: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,10 +139,12 @@ SchemaChange: TypeAlias = (
 
 @dataclass(frozen=True, slots=True)
 class ChangedColumns:
-    """A schema after changes, and the VARCHAR lengths that the changes set by field id; None for no limit."""
+    """A schema after changes, and the VARCHAR lengths that the changes set by field id; None for no limit. `rules` are
+    table properties of added columns."""
 
     schema: Schema
     lengths: Mapping[int, int | None]
+    rules: Mapping[str, str]
 
 
 def changed_schema(
@@ -167,13 +171,13 @@ def changed_columns(
     *,
     case_sensitive: bool = False,
 ) -> ChangedColumns:
-    """The result of `changed_schema`, with the VARCHAR lengths that the changes set. Raises as `changed_schema`."""
+    """The result of `changed_schema`, with what the changes set beside it. Raises as `changed_schema`."""
     edit = _Edit(schema, last_column_id, format_version, case_sensitive)
     for change in changes:
         edit.apply(change)
     edited = Schema(edit.fields, schema.schema_id, edit.identifier_field_ids)
     edited.validate_identifier_fields()
-    return ChangedColumns(edited, edit.lengths)
+    return ChangedColumns(edited, edit.lengths, edit.rules)
 
 
 class _Edit:
@@ -187,6 +191,7 @@ class _Edit:
         self._case_sensitive = case_sensitive
         self._added: set[int] = set()
         self.lengths: dict[int, int | None] = {}
+        self.rules: dict[str, str] = {}
 
     def apply(self, change: SchemaChange) -> None:
         match change:
@@ -245,6 +250,7 @@ class _Edit:
         default = change.default
         column = NestedField(0, name, change.type, change.required, change.doc, default, default)
         numbered = self._numbered(column, change.lengths)
+        self.rules.update({f"{prefix}{numbered.id}": text for prefix, text in change.rules.items()})
         fields = (*fields, numbered)
         return fields if change.position is None else self._moved(fields, change.path, change.position)
 
@@ -326,14 +332,17 @@ class _Edit:
         ids = [self._field(path).id for path in paths]
         for path, id in zip(paths, ids, strict=True):
             if ids.count(id) > 1:
-                raise AnalysisError("INVALID_PRIMARY_KEY", reason=f"the column {_dotted(path)} is named twice")
+                raise AnalysisError(
+                    "INVALID_PRIMARY_KEY", reason=f"the column {_dotted(path)} is named twice. Name it once"
+                )
         self.identifier_field_ids = tuple(sorted(ids))
 
     def _drop_identifier_fields(self, paths: tuple[Path, ...]) -> None:
         for path in paths:
             id = self._field(path).id
             if id not in self.identifier_field_ids:
-                raise AnalysisError("INVALID_PRIMARY_KEY", reason=f"the column {_dotted(path)} is no part of it")
+                reason = f"the column {_dotted(path)} is no part of it. Leave it out"
+                raise AnalysisError("INVALID_PRIMARY_KEY", reason=reason)
             self.identifier_field_ids = tuple(one for one in self.identifier_field_ids if one != id)
 
     def _index(self, fields: Fields, path: Path) -> int:

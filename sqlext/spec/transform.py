@@ -300,6 +300,15 @@ _PLAIN: dict[str, Transform] = {
         VoidTransform(),
     )
 }
+_OF_SQL: dict[str, Transform] = {
+    "identity": IdentityTransform(),
+    "bucket": BucketTransform(1),
+    "truncate": TruncateTransform(1),
+    "years": YearTransform(),
+    "months": MonthTransform(),
+    "days": DayTransform(),
+    "hours": HourTransform(),
+}
 _PARAMETRISED = re.compile(r"(bucket|truncate)\[(\d+)\]")
 
 
@@ -312,6 +321,12 @@ def parse_transform(text: str) -> Transform:
     if match is None or int(match[2]) == 0:
         return UnknownTransform(text)
     return BucketTransform(int(match[2])) if match[1] == "bucket" else TruncateTransform(int(match[2]))
+
+
+def other_transforms(source_type: Type) -> str:
+    """What to use instead of a transform that a column of this type does not have, by the names of SQL."""
+    names = [name for name, transform in _OF_SQL.items() if transform.can_transform(source_type)]
+    return f"Use {', '.join(names)}, or another column" if names else "Use another column"
 
 
 def bucket_hash(source_type: Type, value: Any) -> int:

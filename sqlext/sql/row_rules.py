@@ -9,7 +9,9 @@ from sqlext.spec.constraint import RowRule, check_constraints, generated_columns
 from sqlext.spec.identity_column import NextValues, identity_columns, identity_mark
 from sqlext.spec.schema import Schema
 from sqlext.spec.schema_change import (
+    AddColumn,
     DropColumn,
+    MoveColumn,
     RenameColumn,
     ReplaceColumns,
     SchemaChange,
@@ -73,7 +75,8 @@ def generated_names(schema: Schema, properties: Mapping[str, str]) -> frozenset[
 
 def require_generated_kept(change: SchemaChange, schema: Schema, properties: Mapping[str, str]) -> None:
     """Raises AnalysisError COLUMN_IN_USE for a drop, rename or other type of a column from which another is generated,
-    and for another type or a default of a generated column: stored values would not be the expression's."""
+    for another field or order of fields in it if the expression takes it whole, and for another type or a default of a
+    generated column: stored values would not be the expression's."""
     generated, identities = generated_columns(properties), identity_columns(properties)
     for field in schema.fields:
         if field.id in identities:
@@ -86,8 +89,21 @@ def require_generated_kept(change: SchemaChange, schema: Schema, properties: Map
             raise AnalysisError("COLUMN_IN_USE", name=field.name, use=use, way_out=way_out)
         if isinstance(change, DropColumn | RenameColumn | WidenColumn) and change.path[0].lower() in columns:
             raise AnalysisError("COLUMN_IN_USE", name=change.path[0], use=use, way_out=way_out)
+        if isinstance(change, AddColumn | MoveColumn) and _takes_whole(generated[field.id], change.path[:-1]):
+            raise AnalysisError("COLUMN_IN_USE", name=change.path[0], use=use, way_out=way_out)
         if isinstance(change, WidenColumn | SetDefault) and change.path[0].lower() == field.name.lower():
             raise AnalysisError("COLUMN_IN_USE", name=field.name, use="its expression", way_out="a new table")
+
+
+def _takes_whole(expression: str, path: Sequence[str]) -> bool:
+    """Whether an expression has the value of the column at `path`, or of one around it."""
+    if not path:
+        return False
+    references = column_references(expression)
+    changed = [part.lower() for part in path]
+    return references is None or any(
+        [part.lower() for part in reference.parts] == changed[: len(reference.parts)] for reference in references
+    )
 
 
 def _require_identity_kept(change: SchemaChange, name: str) -> None:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
 from sqlext.command.check_definition import require_allowed
+from sqlext.spec.constraint import RowRule
 from sqlext.sql.row_rules import computed_column, violated_rule
 from sqlext.sql.tokens.quoting import quote_identifier
 from sqlext.write.violated_rows import TASKS, VIOLATED
@@ -24,18 +27,23 @@ def with_violations(
     if not plan.rules:
         return rows
     for rule in plan.rules:
-        if rule.limit is None and rule.identity is None:
+        if rule.limit is None and rule.identity is None and rule.generated is None:
             require_allowed(rows.sparkSession, rule.name, rule.test)
-    computed = {rule.name: computed_column(rule, operations=operations) for rule in plan.rules if rule.generated}
-    if computed:
-        rows = rows.select(
-            *(
-                F.expr(computed[name]).alias(name) if name in computed else F.col(quote_identifier(name))
-                for name in rows.columns
-            )
-        )
+    rows = with_generated(rows, plan.rules, operations=operations)
     violated = violated_rule(plan.rules, operations=operations, keeps_identities=keeps_identities)
     return with_task_count(rows.select("*", F.expr(violated).alias(VIOLATED)), plan)
+
+
+def with_generated(rows: DataFrame, rules: Sequence[RowRule], *, operations: bool = False) -> DataFrame:
+    """The rows with their generated columns computed where they have no value; `operations` as in `with_violations`.
+    Raises AnalysisError INVALID_CHECK_CONSTRAINT for an expression in the metadata that is not allowed."""
+    generated = [rule for rule in rules if rule.generated is not None]
+    for rule in generated:
+        require_allowed(rows.sparkSession, rule.name, rule.test)
+    computed = {rule.name: F.expr(computed_column(rule, operations=operations)).alias(rule.name) for rule in generated}
+    if not computed:
+        return rows
+    return rows.select(*(computed.get(name, F.col(quote_identifier(name))) for name in rows.columns))
 
 
 def with_task_count(rows: DataFrame, plan: WritePlan, *, are_new: bool = True) -> DataFrame:

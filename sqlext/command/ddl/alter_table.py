@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Mapping
+from typing import TypeGuard, cast
 
 from pyspark.sql import SparkSession
 
+from sqlext.catalog.catalog import LoadedTable
+from sqlext.command.change.destination import WAP_ID
+from sqlext.command.change.own_transaction import in_own_transaction
+from sqlext.command.change.row_level import load_target
 from sqlext.command.ddl.default_value import default_value
+from sqlext.command.ddl.generated_definition import require_generated
+from sqlext.command.ddl.table_definition import column_rules
+from sqlext.command.dml.update import update
 from sqlext.command.environment import Environment
+from sqlext.command.maintenance.care import care_for
 from sqlext.command.outcome import Outcome
 from sqlext.commit.action import Action
 from sqlext.commit.actions import order_change
@@ -21,8 +30,9 @@ from sqlext.spark.catalog.data_type import type_to_spark
 from sqlext.spark.query.lowered_sql import lowered_query
 from sqlext.spark.session.session_settings import is_case_sensitive
 from sqlext.spec.constraint import check_constraints
+from sqlext.spec.identity_column import MARK_PREFIX, IdentityMark
+from sqlext.spec.metadata.reference import MAIN_BRANCH
 from sqlext.spec.metadata.table_metadata import TableMetadata
-from sqlext.spec.schema import Schema
 from sqlext.spec.schema_change import (
     AddColumn,
     DropColumn,
@@ -31,6 +41,7 @@ from sqlext.spec.schema_change import (
     SchemaChange,
     SetDefault,
     WidenColumn,
+    changed_columns,
 )
 from sqlext.spec.transform import parse_transform
 from sqlext.spec.types import NestedField, Type
@@ -44,6 +55,7 @@ from sqlext.sql.statements.statement import (
     ColumnAddition,
     ColumnChange,
     ColumnDefault,
+    ColumnDefinition,
     ColumnType,
     DropPartitionField,
     PartitionTerm,
@@ -51,20 +63,58 @@ from sqlext.sql.statements.statement import (
     SortTerm,
     SyncIdentity,
     TableName,
+    Update,
 )
 from sqlext.sql.syntax.type_name import TimestampSetting, parse_type
 from sqlext.sql.tokens.quoting import quote_identifier, quote_string
 
 
 def alter_columns(environment: Environment, spark: SparkSession, statement: AlterColumns) -> Outcome:
-    """Runs the statement; no rows."""
-    table = environment.catalogs.load(statement.table.parts)
-    exact = is_case_sensitive(spark)
-    changes = tuple(_schema_change(spark, change, table.metadata.schema(), exact) for change in statement.changes)
-    for change in changes:
-        _require_unchecked(change, table.metadata)
-    environment.commit(statement.table.catalog, table, ChangeSchema(changes, exact))
+    """Runs the statement; no rows. Rows that are there get values of generated and identity columns."""
+    if not any(_is_computed(change) for change in statement.changes):
+        _alter(environment, spark, statement)
+        return Outcome()
+    in_own_transaction(environment, spark, statement.table, lambda now: _alter_rows(now, spark, statement))
+    if not environment.is_in_transaction:
+        care_for(environment, spark, statement.table)
     return Outcome()
+
+
+def _is_computed(change: ColumnChange) -> TypeGuard[ColumnAddition]:
+    return isinstance(change, ColumnAddition) and (change.generated_text, change.identity) != (None, None)
+
+
+def _refused(change: ColumnAddition, reason: str, way_out: str) -> AnalysisError:
+    condition = "INVALID_GENERATED_COLUMN" if change.identity is None else "INVALID_IDENTITY_COLUMN"
+    return AnalysisError(condition, column=".".join(change.path), reason=reason, way_out=way_out)
+
+
+def _alter(environment: Environment, spark: SparkSession, statement: AlterColumns) -> LoadedTable:
+    """The table after the change of its columns."""
+    table = environment.catalogs.load(statement.table.parts)
+    metadata, exact = table.metadata, is_case_sensitive(spark)
+    changes = tuple(_schema_change(spark, change, metadata, exact) for change in statement.changes)
+    for change in changes:
+        _require_unchecked(change, metadata)
+    if any(_is_computed(change) for change in statement.changes):
+        after = changed_columns(
+            metadata.schema(), changes, metadata.last_column_id, metadata.format_version, case_sensitive=exact
+        )
+        require_generated(spark, after.schema, {**metadata.properties, **after.rules})
+    return environment.commit(statement.table.catalog, table, ChangeSchema(changes, exact)).table
+
+
+def _alter_rows(environment: Environment, spark: SparkSession, statement: AlterColumns) -> None:
+    """Changes the columns, and each row of main, which gives it its values; both stay in the transaction."""
+    table = _alter(environment, spark, statement)
+    if table.metadata.current_snapshot() is None:
+        return
+    # Named, so that no setting of the session directs the change to another branch.
+    main = TableName((*statement.table.parts, f"branch_{MAIN_BRANCH}"))
+    if load_target(environment, spark, main).destination.wap_id is not None:
+        column = next(change for change in statement.changes if _is_computed(change))
+        raise _refused(column, f"{WAP_ID} is set, by which its values would be on no branch", f"RESET {WAP_ID}")
+    update(environment, spark, Update(main, ()))
 
 
 def sync_identity(environment: Environment, spark: SparkSession, statement: SyncIdentity) -> Outcome:
@@ -121,29 +171,50 @@ def _require_unchecked(change: SchemaChange, metadata: TableMetadata) -> None:
                 raise AnalysisError("COLUMN_IN_USE", name=column, use=f"the constraint {check.name}", way_out=way_out)
 
 
-def _schema_change(spark: SparkSession, change: ColumnChange, schema: Schema, exact: bool) -> SchemaChange:
+def _schema_change(spark: SparkSession, change: ColumnChange, metadata: TableMetadata, exact: bool) -> SchemaChange:
     match change:
         case ColumnAddition():
-            return _addition(spark, change)
+            return _addition(spark, change, metadata)
         case ColumnType():
             return _widening(spark, change)
         case ColumnDefault(path=path, default=default):
-            field = resolve_field(schema, path, case_sensitive=exact)
+            field = resolve_field(metadata.schema(), path, case_sensitive=exact)
             return SetDefault(path, None if default is None else default_value(spark, field, default.text))
         case ReplacedColumns(columns=columns):
-            return ReplaceColumns(tuple(_addition(spark, column) for column in columns))
+            return ReplaceColumns(tuple(_addition(spark, column, metadata) for column in columns))
     return change
 
 
-def _addition(spark: SparkSession, change: ColumnAddition) -> AddColumn:
+def _addition(spark: SparkSession, change: ColumnAddition, metadata: TableMetadata) -> AddColumn:
     lengths: dict[int, int] = {}
     column_type = _column_type(spark, change.type_text, lengths)
     field = NestedField(0, change.path[-1], column_type, change.required)
+    rules = _rules(change, column_type, metadata)
     default = None if change.default is None else default_value(spark, field, change.default.text)
     if isinstance(default, str) and len(default) > lengths.get(0, len(default)):
         reason = f"it has more than {lengths[0]} characters"
         raise AnalysisError("INVALID_DEFAULT_VALUE", value=default, column=change.path[-1], reason=reason)
-    return AddColumn(change.path, column_type, change.required, change.comment, default, change.position, lengths)
+    return AddColumn(
+        change.path, column_type, change.required, change.comment, default, change.position, lengths, rules
+    )
+
+
+def _rules(change: ColumnAddition, type: Type, metadata: TableMetadata) -> Mapping[str, str]:
+    """Table properties of the column, as by `column_rules`. Raises AnalysisError."""
+    column = ColumnDefinition(
+        ".".join(change.path),
+        change.type_text,
+        default_text=None if change.default is None else change.default.text,
+        generated_text=change.generated_text,
+        identity=change.identity,
+    )
+    rules = column_rules(column, type)
+    if rules and len(change.path) > 1:
+        raise _refused(change, "it is inside another column", "Add it beside that one")
+    if change.identity is None:
+        return rules
+    # No file has the new column yet.
+    return {**rules, MARK_PREFIX: IdentityMark(None, metadata.last_sequence_number).encode()}
 
 
 def _widening(spark: SparkSession, change: ColumnType) -> WidenColumn:

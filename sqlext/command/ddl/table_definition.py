@@ -26,8 +26,8 @@ from sqlext.spec.reserved_columns import require_own_names
 from sqlext.spec.schema import Schema, assign_fresh_ids
 from sqlext.spec.sort_order import UNSORTED, SortField, SortOrder
 from sqlext.spec.stored_fields import require_storable
-from sqlext.spec.transform import Transform, parse_transform
-from sqlext.spec.types import LongType, NestedField
+from sqlext.spec.transform import Transform, other_transforms, parse_transform
+from sqlext.spec.types import LongType, NestedField, Type
 from sqlext.spec.version_feature import require_version
 from sqlext.sql.binding import resolve_field
 from sqlext.sql.row_rules import require_plain_check
@@ -96,28 +96,38 @@ def define_table(
     if statement.comment is not None:
         properties["comment"] = statement.comment
     for column, field in zip(statement.columns, schema.fields, strict=query_schema is None):
-        if column.generated_text is not None:
-            if column.default_text is not None:
-                raise AnalysisError(
-                    "INVALID_GENERATED_COLUMN",
-                    column=column.name,
-                    reason="it has a DEFAULT",
-                    way_out="Leave one of both out",
-                )
-            properties[f"{GENERATED_PREFIX}{field.id}"] = column.generated_text
-        if column.identity is not None:
-            _require_identity(column, field)
-            properties[f"{IDENTITY_PREFIX}{field.id}"] = column.identity.encode()
+        properties |= {f"{prefix}{field.id}": text for prefix, text in column_rules(column, field.type).items()}
     terms = [(t.transform, t.column, t.parameter, t.name) for t in statement.partitioning]
     return complete(keyed, terms, statement.ordering, properties, replaced, case_sensitive=case_sensitive)
 
 
-def _require_identity(column: ColumnDefinition, field: NestedField) -> None:
+def column_rules(column: ColumnDefinition, type: Type) -> Mapping[str, str]:
+    """The table properties of a generated or identity column, by what stands before its id in their names.
+
+    Raises AnalysisError INVALID_GENERATED_COLUMN, and as `_require_identity`.
+    """
+    rules = {}
+    if column.generated_text is not None:
+        if column.default_text is not None:
+            raise AnalysisError(
+                "INVALID_GENERATED_COLUMN",
+                column=column.name,
+                reason="it has a DEFAULT",
+                way_out="Leave one of both out",
+            )
+        rules[GENERATED_PREFIX] = column.generated_text
+    if column.identity is not None:
+        _require_identity(column, type)
+        rules[IDENTITY_PREFIX] = column.identity.encode()
+    return rules
+
+
+def _require_identity(column: ColumnDefinition, type: Type) -> None:
     """Raises AnalysisError IDENTITY_COLUMNS_UNSUPPORTED_DATA_TYPE, IDENTITY_COLUMN_WITH_DEFAULT_VALUE, and
     INVALID_IDENTITY_COLUMN for one with an expression."""
     assert column.identity is not None
-    if not isinstance(field.type, LongType):
-        raise AnalysisError("IDENTITY_COLUMNS_UNSUPPORTED_DATA_TYPE", column=column.name, type=field.type)
+    if not isinstance(type, LongType):
+        raise AnalysisError("IDENTITY_COLUMNS_UNSUPPORTED_DATA_TYPE", column=column.name, type=type)
     if column.default_text is not None:
         raise AnalysisError(
             "IDENTITY_COLUMN_WITH_DEFAULT_VALUE",
@@ -170,7 +180,8 @@ def complete(
     require_storable(schema)
     require_levels(schema)
     if KEY_ENFORCED.of(definition.properties) and not definition.schema.identifier_field_ids:
-        raise AnalysisError("INVALID_PRIMARY_KEY", reason=f"{KEY_ENFORCED.name} is set, but no key is declared")
+        reason = f"{KEY_ENFORCED.name} is set, but no key is declared. Declare one, or leave the property out"
+        raise AnalysisError("INVALID_PRIMARY_KEY", reason=reason)
     for check in check_constraints(definition.properties):
         require_plain_check(check.name, check.expression, schema)
     require_unordered_identities(schema, definition.sort_order, definition.properties)
@@ -190,7 +201,8 @@ def _keyed_by_property(schema: Schema, properties: Mapping[str, str]) -> Schema:
         )
     key = listed_paths(text)
     if key is None:
-        raise AnalysisError("INVALID_PRIMARY_KEY", reason=f"{PRIMARY_KEY.name} = {text} is not a list of columns")
+        reason = f"{PRIMARY_KEY.name} = {text} is not a list of columns. Write their names with commas between"
+        raise AnalysisError("INVALID_PRIMARY_KEY", reason=reason)
     return with_identifier_fields(schema, key)
 
 
@@ -202,7 +214,7 @@ def with_identifier_fields(schema: Schema, key: Sequence[FieldPath]) -> Schema:
     ids = [resolve_field(schema, path).id for path in key]
     if len(set(ids)) != len(ids):
         named = ", ".join(map(path_text, key))
-        raise AnalysisError("INVALID_PRIMARY_KEY", reason=f"a column is named twice in ({named})")
+        raise AnalysisError("INVALID_PRIMARY_KEY", reason=f"a column is named twice in ({named}). Name it once")
     fields = tuple(replace(field, required=True) if field.id in ids else field for field in schema.fields)
     keyed = Schema(fields, schema.schema_id, tuple(sorted(ids)))
     keyed.validate_identifier_fields()
@@ -227,7 +239,8 @@ def _key_properties(statement: CreateTable) -> Mapping[str, str]:
     said = ((KEY_ENFORCED.name, statement.key_enforced), (KEY_RELY, statement.key_rely))
     for name, value in said:
         if value is not None and statement.properties.get(name, str(value)).lower() != str(value).lower():
-            raise AnalysisError("INVALID_PRIMARY_KEY", reason=f"the property {name} contradicts the PRIMARY KEY clause")
+            reason = f"the property {name} contradicts the PRIMARY KEY clause. Leave one of both out"
+            raise AnalysisError("INVALID_PRIMARY_KEY", reason=reason)
     return {name: "true" for name, value in said if value}
 
 
@@ -257,11 +270,8 @@ def _partition_spec(schema: Schema, terms: PartitionTerms) -> PartitionSpec:
         source = resolve_field(schema, tuple(column))
         transform = _transform(transform_name, parameter)
         if not transform.can_transform(source.type):
-            raise AnalysisError(
-                "INVALID_PARTITION_TRANSFORM",
-                transform=transform_name,
-                reason=f"column {'.'.join(column)} has type {source.type}",
-            )
+            reason = f"column {'.'.join(column)} has type {source.type}. {other_transforms(source.type)}"
+            raise AnalysisError("INVALID_PARTITION_TRANSFORM", transform=transform_name, reason=reason)
         overlapped = overlapped_field(fields, source.id, transform)
         if overlapped is not None:
             reason = f"it is redundant beside the partition field {overlapped.name}. Name one of the two"
@@ -271,7 +281,9 @@ def _partition_spec(schema: Schema, terms: PartitionTerms) -> PartitionSpec:
     names = [field.name for field in fields]
     for name in names:
         if names.count(name) > 1:
-            raise AnalysisError("INVALID_PARTITION_TRANSFORM", transform=name, reason="two fields have this name")
+            raise AnalysisError(
+                "INVALID_PARTITION_TRANSFORM", transform=name, reason="two fields have this name. Leave one out"
+            )
     return PartitionSpec(0, tuple(fields))
 
 

@@ -8,6 +8,7 @@ from dataclasses import replace
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
+from sqlext.command.change.checked_rows import with_generated
 from sqlext.command.change.row_level import Target
 from sqlext.command.changelog.changelog_recorder import write_changelog
 from sqlext.command.environment import Environment
@@ -20,6 +21,7 @@ from sqlext.spark.query.driver_rows import checkpointed, estimate
 from sqlext.spark.query.literal_plan import are_literals
 from sqlext.spec.metadata.stored_changelog import INPUT, StoredChangelog, can_store_changes
 from sqlext.spec.row_kind import ROW_KIND
+from sqlext.sql.row_rules import row_rules
 from sqlext.sql.tokens.quoting import quote_identifier
 
 Write = Callable[[Target, DataFrame], Counts]
@@ -37,8 +39,8 @@ def write_with_changelog(
 ) -> Counts:
     """Calls `write` with a target whose commit names a changelog of `rows`, with their kinds or `+I`.
 
-    Rows that the table ignores are in neither. `rows` are evaluated once. The changelog is removed if nothing is
-    committed.
+    Rows that the table ignores are in neither; generated columns have their values in both. `rows` are evaluated once.
+    The changelog is removed if nothing is committed.
     """
     metadata, name = target.table.metadata, str(target.name)
     fields = metadata.schema().fields
@@ -47,15 +49,11 @@ def write_with_changelog(
         rows = checkpointed(rows.select("*", *where), environment.planning.tasks)
     kind = F.col(ROW_KIND.name) if has_kinds(rows, metadata.schema()) else F.lit("+I")
     columns = [F.col(quote_identifier(field.name)) for field in fields]
-    id = write_changelog(
-        environment,
-        target.version.io,
-        metadata,
-        name,
-        kept_changes(target, rows).select(*columns, kind.alias(ROW_KIND.name)),
-    )
-    told = tuple(StoredChangelog(id, INPUT).summary().items())
-    destination = replace(target.destination, summary=(*target.destination.summary, *told))
+    told = kept_changes(target, rows).select(*columns, kind.alias(ROW_KIND.name))
+    told = with_generated(told, row_rules(metadata.schema(), metadata.properties))
+    id = write_changelog(environment, target.version.io, metadata, name, told)
+    entries = tuple(StoredChangelog(id, INPUT).summary().items())
+    destination = replace(target.destination, summary=(*target.destination.summary, *entries))
     try:
         counts = write(replace(target, destination=destination), rows)
     except CommitStateUnknown:

@@ -15,7 +15,7 @@ from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.schema import Schema
 from sqlext.spec.sort_order import Direction, NullOrder, SortField, SortOrder
-from sqlext.spec.transform import Transform
+from sqlext.spec.transform import Transform, other_transforms
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +87,10 @@ def _sort_field(term: SortTerm, schema: Schema) -> SortField:
             "UNRESOLVED_COLUMN.WITH_SUGGESTION", name=".".join(term.column), where="the sort order", suggestions=names
         )
     if not term.transform.can_transform(source.type):
-        reason = f"{term.transform} is not defined for column {source.name} of type {source.type}"
+        column = f"column {source.name} of type {source.type}"
+        reason = f"{term.transform} is not defined for {column}. {other_transforms(source.type)}"
         raise AnalysisError("INVALID_PARTITION_TRANSFORM", transform=str(term.transform), reason=reason)
     if not schema.is_reachable(source.id):
-        reason = f"column {schema.column_name(source.id)} lies inside a list or map"
+        reason = f"column {schema.column_name(source.id)} lies inside a list or map. Name another"
         raise AnalysisError("INVALID_PARTITION_TRANSFORM", transform=str(term.transform), reason=reason)
     return SortField(source.id, term.transform, term.direction, term.null_order)

@@ -68,7 +68,8 @@ class ChangeSchema:
             AssertCurrentSchemaId(base.current_schema_id),
             AssertLastAssignedFieldId(base.last_column_id),
         )
-        updates = (*schema_updates(base, changed.schema), *_length_updates(base, changed))
+        rules = (SetProperties(_sorted(changed.rules)),) if changed.rules else ()
+        updates = (*schema_updates(base, changed.schema), *_length_updates(base, changed), *rules)
         return StagedChange(base, updates, requirements)
 
     def finish(self, landed: Snapshot | None) -> None:

@@ -24,6 +24,7 @@ from sqlext.spec.transform import (
     Transform,
     TruncateTransform,
     VoidTransform,
+    other_transforms,
 )
 
 
@@ -123,7 +124,8 @@ class _Edit:
         if overlapped is not None and overlapped.transform == transform:
             raise AlreadyExistsError("FIELD_ALREADY_EXISTS", name=f"{overlapped.name} (a partition field)")
         if overlapped is not None:
-            raise self._refused(change.term, f"the partition field {overlapped.name} divides by the same column's time")
+            reason = f"the partition field {overlapped.name} divides by the same column's time. Replace that one"
+            raise self._refused(change.term, reason)
         self._make_room_for(name)
         self._require_free_of_columns(change.term, name, source_id)
         self.fields.append(self._recycled(source_id, transform, change.name) or self._new(source_id, name, transform))
@@ -149,9 +151,10 @@ class _Edit:
                 suggestions=names,
             )
         if not term.transform.can_transform(source.type):
-            raise self._refused(term, f"{term.transform} is not defined for type {source.type}")
+            reason = f"{term.transform} is not defined for type {source.type}. {other_transforms(source.type)}"
+            raise self._refused(term, reason)
         if not schema.is_reachable(source.id):
-            raise self._refused(term, "the column lies inside a list or map")
+            raise self._refused(term, "the column lies inside a list or map. Name another")
         return source.id
 
     def _located(self, term: FieldTerm) -> int:

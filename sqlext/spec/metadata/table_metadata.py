@@ -22,6 +22,7 @@ from sqlext.spec.partition_spec import FIRST_PARTITION_FIELD_ID, PartitionSpec, 
 from sqlext.spec.schema import Schema
 from sqlext.spec.sort_order import UNSORTED, SortOrder
 from sqlext.spec.stored_bytes.decompression import gunzip, gunzip_beginning
+from sqlext.spec.transform import other_transforms
 
 HIGHEST_FORMAT_VERSION = 3
 _NO_SNAPSHOT = -1
@@ -215,17 +216,17 @@ def validate_spec(spec: PartitionSpec, schema: Schema) -> None:
         transform = partition_field.transform
         if str(transform) == "void" or (source is not None and transform.can_transform(source.type)):
             continue
-        column = "a column that does not exist" if source is None else f"column {source.name} of type {source.type}"
-        raise AnalysisError(
-            "INVALID_PARTITION_TRANSFORM",
-            transform=partition_field.name,
-            reason=f"{transform} is not defined for {column}",
-        )
+        if source is None:
+            reason = "its column does not exist. Name one of the table's"
+        else:
+            column = f"column {source.name} of type {source.type}"
+            reason = f"{transform} is not defined for {column}. {other_transforms(source.type)}"
+        raise AnalysisError("INVALID_PARTITION_TRANSFORM", transform=partition_field.name, reason=reason)
     if (fixed_field := spec.fixed_type_field(schema)) is not None:
         raise AnalysisError(
             "INVALID_PARTITION_TRANSFORM",
             transform=fixed_field.name,
-            reason="Iceberg's Java library cannot read values of type fixed from manifests; use bucket",
+            reason="Iceberg's Java library cannot read values of type fixed from manifests. Use bucket",
         )
 
 

@@ -349,7 +349,7 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class ColumnAddition:
-    """A column of ADD COLUMN; `type_text` is the user's own spelling."""
+    """A column of ADD COLUMN; `type_text` and `generated_text` are the user's own spelling."""
 
     path: Path
     type_text: str
@@ -357,6 +357,8 @@ class ColumnAddition:
     comment: str | None = None
     default: Slice | None = None
     position: Position | None = None
+    generated_text: str | None = None
+    identity: IdentityColumn | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,8 @@ from sqlext.sql.statements.statement import (
     TableName,
 )
 from sqlext.sql.statements.table_resolution import TableResolution
-from sqlext.sql.syntax.create_table_syntax import type_slice
+from sqlext.sql.syntax.create_table_syntax import accept_generated, type_slice
+from sqlext.sql.syntax.identity_syntax import accept_identity
 from sqlext.sql.syntax.transform_syntax import parse_sort_term, parse_terms, parse_transform
 from sqlext.sql.tokens.token_cursor import TokenCursor
 
@@ -54,7 +55,7 @@ _T = TypeVar("_T")
 
 _COLUMN_CLAUSES = frozenset({"NOT", "NULL", "COMMENT", "FIRST", "AFTER", "DEFAULT", "COLLATE", "GENERATED"})
 _COLUMN_ACTIONS = frozenset({"TYPE", "COMMENT", "FIRST", "AFTER", "SET", "DROP"})
-_BEHIND_DEFAULT = frozenset({",", ")", "COMMENT", "FIRST", "AFTER"})
+_BEHIND_DEFAULT = frozenset({",", ")", "COMMENT", "FIRST", "AFTER", "GENERATED"})
 
 AlterTable = AlterColumns | AlterPartitioning | AlterWriteOrder | SyncIdentity
 
@@ -107,7 +108,7 @@ def _parse_add_columns(cursor: TokenCursor, name: TableName) -> AlterColumns:
 def _parse_replace_columns(cursor: TokenCursor, name: TableName) -> AlterColumns:
     if not cursor.at("("):
         cursor.fail("(")
-    return AlterColumns(name, (ReplacedColumns(_maybe_bracketed(cursor, _parse_addition)),))
+    return AlterColumns(name, (ReplacedColumns(_maybe_bracketed(cursor, _parse_replacement)),))
 
 
 def _parse_drop_columns(cursor: TokenCursor, name: TableName) -> AlterColumns:
@@ -181,7 +182,7 @@ def _parse_addition(cursor: TokenCursor) -> ColumnAddition:
             raise ParseError("DUPLICATE_CLAUSES", clause=clause)
         given[clause] = value
 
-    required, comment, default, position = False, None, None, None
+    required, comment, default, position, generated, identity = False, None, None, None, None, None
     while not cursor.at_any(frozenset({",", ")"})) and not cursor.at_end:
         if cursor.accept("NOT", "NULL"):
             take("NOT NULL", required := True)
@@ -193,14 +194,22 @@ def _parse_addition(cursor: TokenCursor) -> ColumnAddition:
             take("DEFAULT", default := _parse_default(cursor))
         elif cursor.at("FIRST") or cursor.at("AFTER"):
             take("FIRST or AFTER", position := _parse_position(cursor))
+        elif cursor.at("GENERATED", "ALWAYS", "AS", "("):
+            take("GENERATED", generated := accept_generated(cursor))
         elif cursor.at("GENERATED"):
-            cursor.refuse(
-                "GENERATED in ADD COLUMN",
-                "rows that are there would have null in it. Create a new table with the column, and insert the rows",
-            )
+            take("GENERATED", identity := accept_identity(cursor))
+            if identity is None:
+                cursor.fail("ALWAYS AS (expression), or ALWAYS or BY DEFAULT, and AS IDENTITY")
         else:
-            cursor.fail("NOT NULL, COMMENT, DEFAULT, FIRST, AFTER, ',' or the end of the statement")
-    return ColumnAddition(path, type_text, required, comment, default, position)
+            cursor.fail("NOT NULL, COMMENT, DEFAULT, GENERATED, FIRST, AFTER, ',' or the end of the statement")
+    return ColumnAddition(path, type_text, required, comment, default, position, generated, identity)
+
+
+def _parse_replacement(cursor: TokenCursor) -> ColumnAddition:
+    column = _parse_addition(cursor)
+    if column.generated_text is not None or column.identity is not None:
+        cursor.refuse("GENERATED in REPLACE COLUMNS", "it gives rows no values. Use DROP COLUMN and ADD COLUMN")
+    return column
 
 
 def _parse_column(cursor: TokenCursor) -> Path:

@@ -276,9 +276,8 @@ def _parse_column(cursor: TokenCursor, columns: _Columns) -> ColumnDefinition:
             nullable = True
         elif default is None and cursor.accept("DEFAULT"):
             default = cursor.slice_until(lambda: _at_column_clause(cursor), "a default value").text
-        elif generated is None and cursor.at("GENERATED", "ALWAYS", "AS", "("):
-            cursor.expect("GENERATED", "ALWAYS", "AS")
-            generated = cursor.group().text[1:-1].strip()
+        elif generated is None and (text := accept_generated(cursor)) is not None:
+            generated = text
         elif identity is None and (found := accept_identity(cursor)) is not None:
             identity = found
         elif comment is None and cursor.accept("COMMENT"):
@@ -301,6 +300,14 @@ def _parse_column(cursor: TokenCursor, columns: _Columns) -> ColumnDefinition:
         generated_text=generated,
         identity=identity,
     )
+
+
+def accept_generated(cursor: TokenCursor) -> str | None:
+    """The expression of GENERATED ALWAYS AS (expression); None if no such clause comes next."""
+    if not cursor.at("GENERATED", "ALWAYS", "AS", "("):
+        return None
+    cursor.expect("GENERATED", "ALWAYS", "AS")
+    return cursor.group().text[1:-1].strip()
 
 
 def _at_column_clause(cursor: TokenCursor) -> bool:

@@ -47,7 +47,7 @@ def parse_transform(cursor: TokenCursor) -> PartitionTerm:
         raise AnalysisError(
             "INVALID_PARTITION_TRANSFORM",
             transform=name,
-            reason="it is none of identity, bucket, truncate, years, months, days, hours",
+            reason="it is none of identity, bucket, truncate, years, months, days, hours. Use one of these",
         )
     cursor.expect("(")
     parameter = cursor.integer() if cursor.peek().kind == "number" else None
@@ -59,11 +59,14 @@ def parse_transform(cursor: TokenCursor) -> PartitionTerm:
     cursor.expect(")")
     term_text = cursor.slice_from(start).text
     if (parameter is not None) != (transform in ("bucket", "truncate")):
-        wanted = "takes no number" if parameter is not None else "takes a number and a column"
+        way_out = f"Write {name}({'' if parameter is not None else '16, '}{'.'.join(column)})"
+        wanted = f"takes {'no number' if parameter is not None else 'a number and a column'}. {way_out}"
         raise AnalysisError("INVALID_PARTITION_TRANSFORM", transform=term_text, reason=f"{name} {wanted}")
     if parameter is not None and not 0 < parameter < 2**31:
         raise AnalysisError(
-            "INVALID_PARTITION_TRANSFORM", transform=term_text, reason="the number must be 1 to 2147483647"
+            "INVALID_PARTITION_TRANSFORM",
+            transform=term_text,
+            reason="its number is none from 1 to 2147483647. Write one of these",
         )
     return PartitionTerm(transform, column, parameter)
 

@@ -99,6 +99,22 @@ def test_upserts(spark: SparkSession, table_name: str, mode: str) -> None:
     assert sorted(row.id for row in spark.table(table_name).collect()) == [0, 1, 3]
 
 
+@pytest.mark.parametrize("producer", ["none", "input", "lookup"])
+def test_changelogs_have_the_values(spark: SparkSession, table_name: str, producer: str) -> None:
+    spark.sql(
+        f"CREATE TABLE {table_name} ({COLUMNS}, PRIMARY KEY (id)) TBLPROPERTIES ('changelog-producer'='{producer}')"
+    )
+    spark.sql(f"INSERT INTO {table_name} (id, n) VALUES (1, 1), (2, 2)")
+    spark.sql(f"UPSERT INTO {table_name} (id, n) VALUES (1, 10), (3, 3)")
+    spark.sql(f"UPSERT INTO {table_name} (id, n) SELECT id, 20 FROM range(2, 4)")
+    spark.sql(f"UPSERT INTO {table_name} (id, n, _row_kind) VALUES (3, 20, '-U'), (3, 30, '+U'), (2, 20, '-D')")
+    spark.sql(f"UPDATE {table_name} SET n = 7 WHERE id = 1")
+    changes = spark.sql(f"SELECT * FROM table_changes('{table_name}')").collect()
+    assert [change for change in changes if change.twice != change.n * 2] == []
+    assert {(3, 60), (1, 14)} <= {(change.id, change.twice) for change in changes}
+    assert len(changes) >= 8
+
+
 @pytest.mark.parametrize(("kinds", "kind"), [("", ""), (", _row_kind", ", '+I'")])
 def test_a_check_beside_row_kinds(spark: SparkSession, table_name: str, kinds: str, kind: str) -> None:
     spark.sql(f"CREATE TABLE {table_name} (id INT, n INT, CHECK (n > 0), PRIMARY KEY (id))")

@@ -4,8 +4,15 @@ import pytest
 
 from sqlext.errors import AnalysisError
 from sqlext.spec.schema import Schema
+from sqlext.spec.schema_change import AddColumn, DropColumn, MoveColumn, Position, RenameColumn, SchemaChange
 from sqlext.spec.types import IntegerType, ListType, MapType, NestedField, StringType, StructType
-from sqlext.sql.row_rules import checked_columns, require_plain_check, row_rules, violated_rule
+from sqlext.sql.row_rules import (
+    checked_columns,
+    require_generated_kept,
+    require_plain_check,
+    row_rules,
+    violated_rule,
+)
 
 SCHEMA = Schema(
     (
@@ -56,3 +63,32 @@ def test_what_is_no_condition_over_a_row_is_refused(expression: str):
     with pytest.raises(AnalysisError) as refusal:
         require_plain_check("c", expression, SCHEMA)
     assert refusal.value.condition == "INVALID_CHECK_CONSTRAINT"
+
+
+@pytest.mark.parametrize(
+    ("change", "expression", "used"),
+    [
+        (AddColumn(("n", "element", "x"), IntegerType()), "to_json(n)", True),
+        (AddColumn(("n", "element", "x"), IntegerType()), "N[0]", True),
+        (MoveColumn(("n", "element", "m"), Position()), "size(n)", True),
+        (AddColumn(("n", "element", "x"), IntegerType()), "a + 1", False),
+        (AddColumn(("x",), IntegerType()), "to_json(n)", False),
+        (MoveColumn(("n",), Position()), "to_json(n)", False),
+        (AddColumn(("s", "x"), IntegerType()), "s.b", False),
+        (AddColumn(("s", "b", "x"), IntegerType()), "s.b", True),
+        (AddColumn(("s", "x"), IntegerType()), "hash(s)", True),
+        (DropColumn(("s", "x")), "s.b", True),
+        (RenameColumn(("A",), "b"), "a + 1", True),
+    ],
+    ids=str,
+)
+def test_what_a_generated_column_is_computed_from_stays(change: SchemaChange, expression: str, used: bool) -> None:
+    inner = StructType((NestedField(11, "b", StructType((NestedField(12, "c", IntegerType()),))),))
+    schema = Schema((*SCHEMA.fields, NestedField(10, "s", inner), NestedField(20, "g", StringType())))
+    properties = {"sqlext.generated.20": expression}
+    if used:
+        with pytest.raises(AnalysisError) as refused:
+            require_generated_kept(change, schema, properties)
+        assert refused.value.condition == "COLUMN_IN_USE"
+    else:
+        require_generated_kept(change, schema, properties)
