@@ -19,6 +19,8 @@ from pyspark.sql import SparkSession
 import sqlext
 
 ROWS = 2_000_000
+NUMBER = "number BIGINT GENERATED ALWAYS AS IDENTITY"
+COUNTED = "SELECT count(*), count(DISTINCT id), sum(length(v)), count(DISTINCT number) FROM lake.db.t"
 
 
 def refused(run: Callable[[], object]) -> str:
@@ -59,13 +61,13 @@ def changes(spark: SparkSession) -> dict[str, object]:
 def slow_insert(spark: SparkSession) -> dict[str, object]:
     """A write of eight tasks of some seconds each, whose executors may die meanwhile; says when it begins."""
     spark.sql("CREATE NAMESPACE lake.db")
-    spark.sql("CREATE TABLE lake.db.t (id BIGINT, v STRING, PRIMARY KEY (id))")
+    spark.sql(f"CREATE TABLE lake.db.t (id BIGINT, v STRING, {NUMBER}, PRIMARY KEY (id))")
     rows = spark.range(0, ROWS, 1, 8).selectExpr("id", "sha2(CAST(id AS STRING), 512) AS v")
     print("begins", flush=True)
     rows.writeTo("lake.db.t").append()
     print("begins", flush=True)
     spark.sql("UPDATE lake.db.t SET v = substr(v, 1, 8) WHERE id % 2 = 0")
-    counted = spark.sql("SELECT count(*), count(DISTINCT id), sum(length(v)) FROM lake.db.t").collect()[0]
+    counted = spark.sql(COUNTED).collect()[0]
     files = [row.file_path for row in spark.sql("SELECT file_path FROM lake.db.t.all_files").collect()]
     return {"counted": list(counted), "files": sorted(set(files))}
 
@@ -75,7 +77,7 @@ def shuffled_insert(spark: SparkSession) -> dict[str, object]:
     wrote, are running."""
     spark.sql("CREATE NAMESPACE lake.db")
     spark.sql(
-        "CREATE TABLE lake.db.t (id BIGINT, part INT, v STRING) PARTITIONED BY (part)"
+        f"CREATE TABLE lake.db.t (id BIGINT, part INT, v STRING, {NUMBER}) PARTITIONED BY (part)"
         " TBLPROPERTIES ('write.distribution-mode' = 'hash')"
     )
     spark.conf.set("spark.sql.adaptive.enabled", "false")
@@ -87,7 +89,7 @@ def shuffled_insert(spark: SparkSession) -> dict[str, object]:
     rows.writeTo("lake.db.t").append()
     tracker = spark.sparkContext.statusTracker()
     stages = [tracker.getStageInfo(stage) for stage in range(2)]
-    counted = spark.sql("SELECT count(*), count(DISTINCT id), sum(length(v)) FROM lake.db.t").collect()[0]
+    counted = spark.sql(COUNTED).collect()[0]
     files = [row.file_path for row in spark.sql("SELECT file_path FROM lake.db.t.all_files").collect()]
     shuffles_again = max((stage.currentAttemptId for stage in stages if stage), default=0) > 0
     return {"counted": list(counted), "files": sorted(set(files)), "shuffles_again": shuffles_again}

@@ -1,7 +1,9 @@
-"""A process that runs streams and kills itself: `killed_process.py <warehouse> <folder> <stream> <fault> <nth>`.
+"""A process that runs streams and kills itself: `killed_process.py <warehouse> <folder> <stream> <fault> <nth> …`,
+with the names of the streams to run.
 
-Two queries take the files of `<folder>/source`: `log` appends them to `lake.db.log`, `state` upserts them into
-`lake.db.state` in update mode. The `nth` time that `stream` comes to `fault` the process and its JVM are killed.
+A query of each stream takes the files of `<folder>/source`: `log` appends them to `lake.db.log`, `counted` to a table
+with an identity column, and `state` upserts them into `lake.db.state` in update mode. The `nth` time that `stream`
+comes to `fault` the process and its JVM are killed.
 """
 
 from __future__ import annotations
@@ -19,17 +21,20 @@ from pyspark.sql import SparkSession
 
 from sessions import open_session
 from sqlext.command.compaction import compaction
+from sqlext.command.dml import row_write
 from sqlext.streaming import batch_write, sink
 
 SOURCE = "source"
 # The tables, and the output modes of their queries.
-MODES = {"log": "append", "state": "update"}
+MODES = {"log": "append", "state": "update", "counted": "append"}
 SCHEMA = "id BIGINT, v STRING, _row_kind STRING"
 # Claimed, its files not written; written, not staged; staged, not committed; committed, staged files not removed;
 # removed, and Spark's log not written.
 FAULTS = ("claimed", "written", "staged", "committed", "removed")
 # The new files of a compaction written, not committed; committed. Not every batch comes to one.
 COMPACTION_FAULTS = ("rewritten", "compacted")
+# Files with values of an identity column are not staged: claimed; written, not committed; committed; as above.
+COUNTED_FAULTS = ("claimed", "uncommitted", "committed", "removed")
 
 
 def kill_at(stream: str, fault: str, nth: int) -> None:
@@ -63,6 +68,7 @@ def kill_at(stream: str, fault: str, nth: int) -> None:
         "staged",
         lambda io, metadata, action: metadata.location.rpartition("/")[2],
     )
+    around(row_write, "commit_change", "uncommitted", None, lambda environment, target, action: target.name.table)
     around(compaction, "commit_rewrite", "rewritten", None, lambda environment, target, *given: target.name.table)
     around(compaction, "_rewrite", None, "compacted", lambda environment, spark, target, *given: target.name.table)
     around(batch_write, "settle", "committed", "removed", lambda spark, batch, *given: batch.table.name)
@@ -89,5 +95,5 @@ def checkpoint(folder: Path, source: str, table: str) -> Path:
 if __name__ == "__main__":
     kill_at(sys.argv[3], sys.argv[4], int(sys.argv[5]))
     session = open_session(Path(sys.argv[1]))
-    for name in MODES:
+    for name in sys.argv[6:]:
         run(session, Path(sys.argv[2]), SOURCE, "lake.db", name)

@@ -9,12 +9,13 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 
 from sqlext.catalog.catalog import LoadedTable
 from sqlext.catalog.identifier import TableIdentifier
@@ -29,13 +30,14 @@ from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.storage.file_io import LocalFileIO
 from sqlext.streaming.routed_batch import BATCH_ID, QUERY_ID
 from streaming.json_stream import folded, write_file
-from streaming.killed_process import COMPACTION_FAULTS, FAULTS, MODES, SOURCE, checkpoint, run
+from streaming.killed_process import COMPACTION_FAULTS, COUNTED_FAULTS, FAULTS, MODES, SOURCE, checkpoint, run
 
 PROCESS = Path(__file__).with_name("killed_process.py")
 # The files of a query that nobody kills, and whose keys are its own.
 OTHER_SOURCE = "other"
 FILES_A_RUN = 2
 KEYS = 5
+_FAULTS_OF = {"log": FAULTS, "state": FAULTS + COMPACTION_FAULTS, "counted": COUNTED_FAULTS}
 IN_BETWEEN = ("nothing", "expiry", "rollback", "compaction", "another query")
 
 
@@ -58,19 +60,21 @@ class ExpireAllButHeads:
 
 
 class KilledStreams:
-    """Streams over folders of files, in a warehouse of their own: two that are killed and two that are not.
+    """Streams over folders of files, in a warehouse of their own, into `tables`: some that are killed, and as many that
+    are not.
 
     One file is one batch, so that a snapshot's batch id is the number of a file.
     """
 
-    def __init__(self, spark: SparkSession, folder: Path, seed: int) -> None:
+    def __init__(self, spark: SparkSession, folder: Path, seed: int, tables: Sequence[str] = tuple(MODES)) -> None:
         self._spark = spark
+        self._tables = tables
         self._rng = random.Random(seed)
         self._folder = folder
         self._warehouse = folder / "warehouse"
         self._files: dict[str, list[list[dict[str, Any]]]] = {SOURCE: [], OTHER_SOURCE: []}
         # By table: the files whose rows a rollback has taken.
-        self._rolled_back: dict[str, set[tuple[str, int]]] = {table: set() for table in MODES}
+        self._rolled_back: dict[str, set[tuple[str, int]]] = {table: set() for table in tables}
         self.kills: Counter[str] = Counter()
         self.in_between: Counter[str] = Counter()
         for source in self._files:
@@ -84,18 +88,20 @@ class KilledStreams:
         mode = self._rng.choice(["resolved", "equality"])
         spark.sql("CREATE NAMESPACE killed.db")
         spark.sql("CREATE TABLE killed.db.log (id BIGINT, v STRING)")
+        spark.sql("CREATE TABLE killed.db.counted (number BIGINT GENERATED ALWAYS AS IDENTITY, id BIGINT, v STRING)")
         spark.sql(
             "CREATE TABLE killed.db.state (id BIGINT, v STRING, PRIMARY KEY (id)) TBLPROPERTIES"
             f" ('format-version'='{self._rng.choice([2, 3])}', 'write.upsert.mode'='{mode}', 'bucket'='2',"
             " 'num-sorted-run.compaction-trigger'='2')"
         )
 
-    def run_and_kill(self) -> None:
-        """New files, a run that ends at some point of some batch, and what others do before the next one."""
+    def run_and_kill(self, fault: str | None = None) -> None:
+        """New files, a run that ends at some point of some batch, or at `fault`, and what others do before the next
+        one."""
         for _ in range(FILES_A_RUN):
             self._put_file(SOURCE)
-        stream = self._rng.choice(list(MODES))
-        fault = self._rng.choice(FAULTS if stream == "log" else FAULTS + COMPACTION_FAULTS)
+        stream = self._rng.choice(self._tables)
+        fault = fault or self._rng.choice(_FAULTS_OF[stream])
         may_not_come = fault in COMPACTION_FAULTS
         nth = 1 if fault == "claimed" or may_not_come else self._rng.randint(1, FILES_A_RUN)
         ended = self._run(stream, fault, nth)
@@ -109,11 +115,27 @@ class KilledStreams:
 
     def check(self) -> None:
         """The tables against the model, and nothing is left of what was staged."""
-        log = Counter((row.id, row.v) for row in self._spark.table("killed.db.log").collect())
-        assert log == Counter((event["id"], event["v"]) for event in self._events("log"))
-        state = sorted((row.id, row.v) for row in self._spark.table("killed.db.state").collect())
-        assert state == sorted((row["id"], row["v"]) for row in folded(self._events("state")).values())
+        for table in self._tables:
+            rows = self._spark.table(f"killed.db.{table}").collect()
+            found = sorted((row.id, row.v) for row in rows)
+            events = self._events(table)
+            told = events if MODES[table] == "append" else folded(events).values()
+            assert found == sorted((event["id"], event["v"]) for event in told)
+            if table == "counted":
+                self._check_numbers(rows)
         assert not list(self._warehouse.rglob("stream-*"))
+
+    def _check_numbers(self, rows: Sequence[Row]) -> None:
+        """Each row has a number of its own, behind those of all batches before it."""
+        numbers = {row.v: row.number for row in rows}
+        assert len({*numbers.values()} - {None}) == len(rows)
+        for source, files in self._files.items():
+            furthest = 0
+            for number, events in enumerate(files):
+                if (source, number) not in self._rolled_back["counted"]:
+                    given = [numbers[event["v"]] for event in events]
+                    assert min(given) > furthest, (source, number)
+                    furthest = max(given)
 
     def _events(self, table: str) -> list[dict[str, Any]]:
         """What a table was given and has not lost. Keys are of one source, so that no order is between the sources."""
@@ -136,7 +158,8 @@ class KilledStreams:
         return {"id": first + self._rng.randrange(KEYS), "v": f"{name}.{self._rng.random()}", "_row_kind": kind}
 
     def _run(self, *fault: object) -> int:
-        command = [sys.executable, str(PROCESS), str(self._warehouse), str(self._folder), *map(str, fault)]
+        places = (str(self._warehouse), str(self._folder))
+        command = [sys.executable, str(PROCESS), *places, *map(str, fault), *self._tables]
         with (self._folder / "errors.txt").open("a") as errors:
             process = subprocess.Popen(command, stdout=errors, stderr=errors, start_new_session=True, env=os.environ)
             return process.wait(600)
@@ -146,14 +169,14 @@ class KilledStreams:
         self.in_between[what] += 1
         if what == "another query":
             self._put_file(OTHER_SOURCE)
-        for table in MODES:
+        for table in self._tables:
             if what == "expiry":
                 self._expire(table)
             elif what == "rollback":
                 self._roll_back(table)
             elif what == "another query":
                 run(self._spark, self._folder, OTHER_SOURCE, "killed.db", table)
-        if what == "compaction":
+        if what == "compaction" and "state" in self._tables:
             self._spark.sql("CALL killed.system.compact('db.state')")
 
     def _roll_back(self, table: str) -> None:

@@ -17,10 +17,19 @@ KILLS = 2
 
 
 def test_killed_streams_write_each_row_once(spark: SparkSession, tmp_path: Path) -> None:
-    streams = KilledStreams(spark, tmp_path, seed=7)
+    streams = KilledStreams(spark, tmp_path, 7, ("log", "state"))
     streams.create_tables()
     for _ in range(KILLS):
         streams.run_and_kill()
+    streams.run_to_the_end()
+    streams.check()
+
+
+def test_killed_streams_give_each_row_a_number_of_its_own(spark: SparkSession, tmp_path: Path) -> None:
+    streams = KilledStreams(spark, tmp_path, 3, ("counted",))
+    streams.create_tables()
+    for fault in ("uncommitted", "committed"):
+        streams.run_and_kill(fault)
     streams.run_to_the_end()
     streams.check()
 
