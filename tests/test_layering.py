@@ -86,6 +86,7 @@ ROOMS = {
     "spec": ["", "stored_bytes", "avro", "manifests", "metadata"],
     "sql": ["statements", "tokens", "syntax", "", "lowering"],
     "testing": ["", "simulator", "plugin"],
+    "write": ["", "existing"],
 }
 """The rooms of a package, each of which may import those before it; "" is the package's own folder, but for modules
 that are named here like a room."""

@@ -19,9 +19,9 @@ from sqlext.spec.name_mapping import NameMapping
 from sqlext.spec.schema import Schema
 from sqlext.storage.file_io import FileIO
 from sqlext.storage.in_threads import Each, in_threads
-from sqlext.write.existing_file import FileHead, file_head
-from sqlext.write.existing_metrics import ColumnRange, column_range
-from sqlext.write.existing_schema import MatchedLeaf, SchemaMismatch, match
+from sqlext.write.existing.existing_file import FileHead, file_head
+from sqlext.write.existing.existing_metrics import ColumnRange, column_range
+from sqlext.write.existing.existing_schema import MatchedLeaf, SchemaMismatch, match
 
 
 def data_file_findings(

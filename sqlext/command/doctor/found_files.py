@@ -26,8 +26,8 @@ from sqlext.spec.stored_bytes.checksum import ChecksumState
 from sqlext.spec.version_feature import require_version
 from sqlext.storage.file_io import FileIO, FileStatus
 from sqlext.storage.location import is_below, join, same_place
-from sqlext.write.existing_file import ExistingFile, FileHead, TableShape, content_file, file_head
-from sqlext.write.existing_schema import SchemaMismatch, has_field_ids
+from sqlext.write.existing.existing_file import ExistingFile, FileHead, TableShape, content_file, file_head
+from sqlext.write.existing.existing_schema import SchemaMismatch, has_field_ids
 from sqlext.write.metrics import MetricsConfig
 from sqlext.write.parquet_file import SCHEMA_KEY
 

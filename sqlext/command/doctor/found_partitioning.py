@@ -36,8 +36,8 @@ from sqlext.spec.transform import (
 from sqlext.spec.types import DecimalType, DoubleType, FloatType, IntegerType, LongType, StringType, Type, UuidType
 from sqlext.storage.file_io import FileIO
 from sqlext.write.arrow_schema import type_to_arrow
-from sqlext.write.existing_metrics import column_range
-from sqlext.write.existing_schema import MatchedLeaf
+from sqlext.write.existing.existing_metrics import column_range
+from sqlext.write.existing.existing_schema import MatchedLeaf
 from sqlext.write.partitioner import transform_column
 
 _PLAIN: Mapping[str, Transform] = {

@@ -14,9 +14,9 @@ from sqlext.spec.manifests.row_lineage import LAST_UPDATED, ROW_ID
 from sqlext.spec.name_mapping import NameMapping
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import ListType, MapType, NestedField, StructType, Type
-from sqlext.write.existing_file import FileHead
-from sqlext.write.existing_metrics import column_range
-from sqlext.write.existing_schema import MatchedLeaf, SchemaMismatch, match
+from sqlext.write.existing.existing_file import FileHead
+from sqlext.write.existing.existing_metrics import column_range
+from sqlext.write.existing.existing_schema import MatchedLeaf, SchemaMismatch, match
 
 _LINEAGE = frozenset({ROW_ID.id, LAST_UPDATED.id})
 

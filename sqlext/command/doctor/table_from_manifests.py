@@ -32,8 +32,8 @@ from sqlext.spec.stored_bytes.checksum import ChecksumState
 from sqlext.storage.file_io import FileIO, FileStatus
 from sqlext.storage.in_threads import in_threads
 from sqlext.storage.location import join, metadata_location
-from sqlext.write.existing_file import file_head
-from sqlext.write.existing_schema import has_field_ids
+from sqlext.write.existing.existing_file import file_head
+from sqlext.write.existing.existing_schema import has_field_ids
 
 _LIST = re.compile(r"snap-[0-9]+-(?:[0-9]+-)?[^/]+\.avro")
 FOUND_BRANCH = "found-"

@@ -19,7 +19,7 @@ from sqlext.spec.partition_folder import stored_value
 from sqlext.spec.partition_spec import PartitionField, PartitionSpec
 from sqlext.spec.schema import Schema
 from sqlext.spec.transform import IdentityTransform
-from sqlext.write.existing_file import ExistingFile, TableShape
+from sqlext.write.existing.existing_file import ExistingFile, TableShape
 from sqlext.write.metrics import MetricsConfig
 
 

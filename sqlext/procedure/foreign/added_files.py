@@ -10,8 +10,8 @@ from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.procedure.procedure import Procedure
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.storage.file_io import FileIO
-from sqlext.write.existing_file import ExistingFile, TableShape, content_file
-from sqlext.write.existing_schema import SchemaMismatch
+from sqlext.write.existing.existing_file import ExistingFile, TableShape, content_file
+from sqlext.write.existing.existing_schema import SchemaMismatch
 
 THREADS = 8
 

@@ -19,7 +19,7 @@ from sqlext.spark.catalog.data_type import schema_from_spark
 from sqlext.spark.session.session_settings import is_case_sensitive
 from sqlext.spec.name_mapping import NAME_MAPPING_PROPERTY, NameMapping
 from sqlext.spec.schema import assign_fresh_ids
-from sqlext.write.existing_file import TableShape
+from sqlext.write.existing.existing_file import TableShape
 from sqlext.write.metrics import MetricsConfig
 
 

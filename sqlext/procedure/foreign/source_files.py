@@ -16,7 +16,7 @@ from sqlext.sql.tokens.quoting import quote_identifier
 from sqlext.sql.tokens.token_cursor import TokenCursor
 from sqlext.storage.file_io import FileIO
 from sqlext.storage.location import as_location
-from sqlext.write.existing_file import FORMATS, ExistingFile
+from sqlext.write.existing.existing_file import FORMATS, ExistingFile
 
 
 @dataclass(frozen=True, slots=True)

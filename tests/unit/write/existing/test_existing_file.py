@@ -32,8 +32,8 @@ from sqlext.spec.types import (
     TimestamptzType,
 )
 from sqlext.storage.file_io import LocalFileIO
-from sqlext.write.existing_file import ExistingFile, TableShape, content_file
-from sqlext.write.existing_schema import SchemaMismatch
+from sqlext.write.existing.existing_file import ExistingFile, TableShape, content_file
+from sqlext.write.existing.existing_schema import SchemaMismatch
 from sqlext.write.metrics import MetricsConfig
 
 POINT = StructType((NestedField(4, "x", IntegerType()), NestedField(5, "y", DoubleType())))

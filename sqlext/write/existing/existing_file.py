@@ -26,8 +26,8 @@ from sqlext.spec.partition_spec import PartitionField, PartitionSpec
 from sqlext.spec.schema import Schema
 from sqlext.spec.transform import IdentityTransform, VoidTransform
 from sqlext.storage.file_io import FileIO
-from sqlext.write.existing_metrics import ColumnRange, column_range, existing_metrics
-from sqlext.write.existing_schema import MatchedLeaf, SchemaMismatch, match
+from sqlext.write.existing.existing_metrics import ColumnRange, column_range, existing_metrics
+from sqlext.write.existing.existing_schema import MatchedLeaf, SchemaMismatch, match
 from sqlext.write.metrics import MetricsConfig
 from sqlext.write.parquet_file import split_offsets
 

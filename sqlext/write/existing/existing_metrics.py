@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 
 from sqlext.spec.single_value import encode
 from sqlext.spec.types import BinaryType, DoubleType, FloatType, StringType
-from sqlext.write.existing_schema import MatchedLeaf
+from sqlext.write.existing.existing_schema import MatchedLeaf
 from sqlext.write.metrics import NONE, Metrics, MetricsMode, stored_value, truncated_upper
 
 
