@@ -199,6 +199,8 @@ METADATA_METRICS_COLUMN_PREFIX = "write.metadata.metrics.column."
 BLOOM_FILTER_COLUMN_PREFIX = "write.parquet.bloom-filter-enabled.column."
 BLOOM_FILTER_FPP_PREFIX = "write.parquet.bloom-filter-fpp.column."
 BLOOM_FILTER_NDV_PREFIX = "write.parquet.bloom-filter-ndv.column."
+DICTIONARY_COLUMN_PREFIX = "write.parquet.dict-encoding-enabled.column."
+STATISTICS_COLUMN_PREFIX = "write.parquet.stats-enabled.column."
 
 # Keys that end in a column's name, and are renamed with the column.
 COLUMN_PROPERTY_PREFIXES = (
@@ -206,8 +208,8 @@ COLUMN_PROPERTY_PREFIXES = (
     BLOOM_FILTER_COLUMN_PREFIX,
     BLOOM_FILTER_FPP_PREFIX,
     BLOOM_FILTER_NDV_PREFIX,
-    "write.parquet.dict-encoding-enabled.column.",
-    "write.parquet.stats-enabled.column.",
+    DICTIONARY_COLUMN_PREFIX,
+    STATISTICS_COLUMN_PREFIX,
 )
 
 # locations
@@ -245,6 +247,13 @@ PARQUET_COMPRESSION_LEVEL: TableProperty[int | None] = TableProperty(
 )
 BLOOM_FILTER_MAX_BYTES = TableProperty("write.parquet.bloom-filter-max-bytes", 1024 * 1024, _integer(1))
 PARQUET_ROW_GROUP_SIZE_BYTES = TableProperty("write.parquet.row-group-size-bytes", 128 * 1024 * 1024, _integer(1))
+PARQUET_ROW_GROUP_ROWS = TableProperty("write.parquet.row-group-limit", 1024 * 1024, _integer(1))
+PARQUET_ROW_GROUP_UNCOMPRESSED = TableProperty("write.parquet.row-group-size-track-uncompressed", False, _boolean)
+PARQUET_PAGE_BYTES = TableProperty("write.parquet.page-size-bytes", 1024 * 1024, _integer(1, 2**31 - 1))
+PARQUET_PAGE_ROWS = TableProperty("write.parquet.page-row-limit", 20_000, _integer(1, 2**31 - 1))
+PARQUET_PAGE_VERSION = TableProperty("write.parquet.page-version", "v1", _one_of("v1", "v2"))
+# Half of Iceberg's default.
+PARQUET_DICTIONARY_BYTES = TableProperty("write.parquet.dict-size-bytes", 1024 * 1024, _integer(1, 2**31 - 1))
 
 DISTRIBUTION_MODE = TableProperty("write.distribution-mode", "hash", _one_of("none", "hash", "range"))
 
@@ -349,6 +358,18 @@ def looks_after_itself(properties: Mapping[str, str]) -> bool:
     """Whether sqlext expires the table's snapshots and removes its old metadata files without being asked each time:
     only where `write-only` is set to false, so that no table of another engine loses its history unasked."""
     return WRITE_ONLY.of(properties) is False
+
+
+def column_flags(properties: Mapping[str, str], prefix: str) -> Mapping[str, bool]:
+    """The flags of properties that begin with `prefix` and end in the name of a column, by that name.
+
+    Raises AnalysisError INVALID_TABLE_PROPERTY for a value that is neither true nor false.
+    """
+    return {
+        name.removeprefix(prefix): TableProperty(name, False, _boolean).of(properties)
+        for name in properties
+        if name.startswith(prefix)
+    }
 
 
 ALL: Mapping[str, TableProperty[Any]] = {

@@ -45,7 +45,15 @@ ICEBERG = (
         write.parquet.bloom-filter-ndv.column.*
         write.parquet.compression-codec
         write.parquet.compression-level
+        write.parquet.dict-encoding-enabled.column.*
+        write.parquet.dict-size-bytes
+        write.parquet.page-row-limit
+        write.parquet.page-size-bytes
+        write.parquet.page-version
+        write.parquet.row-group-limit
         write.parquet.row-group-size-bytes
+        write.parquet.row-group-size-track-uncompressed
+        write.parquet.stats-enabled.column.*
         write.target-file-size-bytes
         write.update.isolation-level
         write.update.mode
@@ -182,17 +190,10 @@ ICEBERG = (
         """,
     ),
     *no_effect(
-        "pages and dictionaries are written as the Parquet writer chooses",
+        "the size of a row group is estimated with each batch of rows, before it is written",
         """
-        write.parquet.dict-encoding-enabled.column.*
-        write.parquet.dict-size-bytes
-        write.parquet.page-row-limit
-        write.parquet.page-size-bytes
-        write.parquet.page-version
         write.parquet.row-group-check-max-record-count
         write.parquet.row-group-check-min-record-count
-        write.parquet.row-group-size-track-uncompressed
-        write.parquet.stats-enabled.column.*
         """,
     ),
     *no_effect(

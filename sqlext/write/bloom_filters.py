@@ -19,6 +19,7 @@ from sqlext.properties import (
     BLOOM_FILTER_FPP_PREFIX,
     BLOOM_FILTER_MAX_BYTES,
     BLOOM_FILTER_NDV_PREFIX,
+    column_flags,
 )
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import BooleanType, DoubleType, FloatType, VariantType
@@ -59,8 +60,8 @@ class BloomFilters:
         return cls(
             tuple(
                 BloomFilter(name, fpp.get(name, _FPP), distinct.get(name))
-                for name, key, text in _of_columns(properties, BLOOM_FILTER_COLUMN_PREFIX)
-                if _flag(key, text)
+                for name, flag in column_flags(properties, BLOOM_FILTER_COLUMN_PREFIX).items()
+                if flag
             ),
             BLOOM_FILTER_MAX_BYTES.of(properties),
         )
@@ -105,12 +106,6 @@ def _most_values(fpp: float, max_bytes: int) -> int:
 
 def _of_columns(properties: Mapping[str, str], prefix: str) -> Sequence[tuple[str, str, str]]:
     return [(key.removeprefix(prefix), key, text) for key, text in properties.items() if key.startswith(prefix)]
-
-
-def _flag(name: str, text: str) -> bool:
-    if text.strip().lower() not in ("true", "false"):
-        raise _refused(name, text, "it must be true or false", "false")
-    return text.strip().lower() == "true"
 
 
 def _share(name: str, text: str) -> float:

@@ -95,6 +95,7 @@ class ContentWriter:
             plan.compression,
             plan.compression_level,
             plan.bloom_filters if content == Content.DATA else None,
+            plan.chunks,
         )
         self._partitioner = None if plan.spec.is_unpartitioned else Partitioner(stored, plan.spec)
         self._unsplit: list[pa.RecordBatch] = []
@@ -167,11 +168,15 @@ class ContentWriter:
         if rows is None:
             rows = self._partitions[key] = _PartitionRows(partition, self._plan)
         self._partitions.move_to_end(key)
-        size = self._size(batch)
-        rows.add(batch, size)
-        self._held_bytes += size
-        if rows.waiting_bytes >= rows.group_bytes:
-            self._write_group(rows)
+        start = 0
+        while start < batch.num_rows:
+            part = batch.slice(start, rows.missing_rows)
+            size = self._size(part)
+            rows.add(part, size)
+            self._held_bytes += size
+            if rows.missing_rows == 0 or rows.waiting_bytes >= rows.group_bytes:
+                self._write_group(rows)
+            start += part.num_rows
         self._bound_memory()
 
     def _size(self, batch: pa.RecordBatch) -> int:
@@ -225,14 +230,17 @@ class ContentWriter:
 
     def _open_file(self, rows: _PartitionRows) -> ParquetFile:
         location = self._plan.file_location(self._plan.spec.spec_id, rows.partition, next(self._names))
-        count = sum(batch.num_rows for batch in rows.batches)
-        return ParquetFile(self._io, location, self._layout, self._encodings_for(rows.batches), count)
+        encodings = self._encodings_for(rows.batches)
+        return ParquetFile(self._io, location, self._layout, encodings, rows.count, rows.held_bytes)
 
     def _encodings_for(self, batches: list[pa.RecordBatch]) -> Encodings:
         """The encodings of an earlier file of this writer; chosen again if these batches are a much larger sample."""
         rows = sum(batch.num_rows for batch in batches)
         if self._encodings is None or rows > _MORE_ROWS * self._judged_rows:
-            self._encodings, self._judged_rows = choose_encodings(self._layout.columns, batches), rows
+            self._encodings, self._judged_rows = (
+                choose_encodings(self._layout.columns, batches, self._layout.chunks),
+                rows,
+            )
         return self._encodings
 
     def _finish_files(self, together: Sequence[_PartitionRows]) -> None:
@@ -269,12 +277,15 @@ class _PartitionRows:
     def __init__(self, partition: Partition, plan: WritePlan) -> None:
         self.partition = partition
         self.batches: list[pa.RecordBatch] = []
+        self.count = 0
+        """The number of rows, spilled ones included."""
         self.held_bytes = 0
         self.spilled: list[SpilledRows] = []
         self.file: ParquetFile | None = None
         self.origins = OriginRuns() if plan.has_origins else None
         self._plan = plan
-        # Encoded bytes per byte of Arrow memory; a safe guess until a row group is written.
+        # Encoded bytes per byte of Arrow memory; a safe guess until a row group is written, and about the bytes before
+        # compression.
         self._density = 1.0
 
     @property
@@ -283,6 +294,11 @@ class _PartitionRows:
         written = 0 if self.file is None else self.file.size
         encoded = min(self._plan.row_group_size, self._plan.target_file_size - written)
         return int(min(MAX_GROUP_BYTES, encoded / self._density))
+
+    @property
+    def missing_rows(self) -> int:
+        """The number of rows that the next row group may have beside those that wait for it."""
+        return self._plan.row_group_rows - self.count
 
     @property
     def waiting_bytes(self) -> int:
@@ -297,13 +313,15 @@ class _PartitionRows:
 
     def add(self, batch: pa.RecordBatch, size: int) -> None:
         self.batches.append(batch)
+        self.count += batch.num_rows
         self.held_bytes += size
 
     def write_group(self, file: ParquetFile) -> None:
         before = file.size
         file.write_row_group(self.batches if self.origins is None else self._without_origins(self.origins))
-        self._density = max(_LEAST_DENSITY, (file.size - before) / max(1, self.held_bytes))
-        self.batches, self.held_bytes = [], 0
+        if not self._plan.uncompressed_row_groups:
+            self._density = max(_LEAST_DENSITY, (file.size - before) / max(1, self.held_bytes))
+        self.batches, self.count, self.held_bytes = [], 0, 0
 
     def _without_origins(self, origins: OriginRuns) -> list[pa.RecordBatch]:
         """The rows' own columns; their origins are kept."""

@@ -52,7 +52,13 @@ def write_position_deletes(
     for path in sorted(positions):
         if positions[path]:
             groups[partitions[path], path if plan.delete_granularity == "file" else ""].append(path)
-    layout = ParquetLayout.of(POSITION_DELETE_SCHEMA, _FULL_METRICS, plan.compression, plan.compression_level)
+    layout = ParquetLayout.of(
+        POSITION_DELETE_SCHEMA,
+        _FULL_METRICS,
+        plan.compression,
+        plan.compression_level,
+        chunks=plan.chunks.without_columns(),
+    )
     written: list[ContentFile] = []
     try:
         for number, (((spec_id, partition), _), paths) in enumerate(groups.items(), 1):

@@ -31,11 +31,10 @@ from sqlext.spec.types import (
     TimeType,
     Type,
 )
+from sqlext.write.column_chunk import FileChunks
 from sqlext.write.parquet_column import ParquetColumn
 
 _SAMPLE_ROWS = 8_192
-# Parquet gives up a dictionary whose page is larger.
-_DICTIONARY_BYTES = 1024 * 1024
 _DICTIONARY_SHARE = 0.25
 _DELTA_BLOCK = 128
 _DELTA_BLOCKS = 32
@@ -60,23 +59,25 @@ class Encodings:
     delta: tuple[str, ...]
 
 
-def choose_encodings(columns: Sequence[ParquetColumn], batches: Sequence[pa.RecordBatch]) -> Encodings:
-    """The encodings for row groups like these batches. Nested columns get dictionaries.
+def choose_encodings(
+    columns: Sequence[ParquetColumn], batches: Sequence[pa.RecordBatch], chunks: FileChunks
+) -> Encodings:
+    """The encodings for row groups like these batches. Nested columns get dictionaries, and so do those, and none other
+    of their columns, for which the properties say so.
 
     A column `a.b` and the field `b` of a struct `a` get neither, since they share their dotted path: pyarrow's settings
     go by it, and Parquet's Java reader would filter the one by the dictionary of the other.
     """
     shared = {path for path, times in Counter(column.path for column in columns).items() if times > 1}
     rows = sum(batch.num_rows for batch in batches)
-    sample = _spread_sample(batches, rows)
+    sample, most = _spread_sample(batches, rows), chunks.sizes.dictionary_bytes
     dictionary, delta = [], []
     for column in (one for one in columns if one.path not in shared):
-        if len(column.indices) > 1:
+        said = chunks.dictionaries.get(column.path, True if len(column.indices) > 1 else None)
+        if said or (said is None and _dictionary_pays(column.type, sample.column(column.indices[0]), rows, most)):
             dictionary.append(column.path)
+        elif len(column.indices) > 1:
             continue
-        values = sample.column(column.indices[0])
-        if _dictionary_pays(column.type, values, rows):
-            dictionary.append(column.path)
         elif _is_whole_number(column.type) and _deltas_pay(column.indices[0], batches):
             delta.append(column.path)
     return Encodings(tuple(dictionary), tuple(delta))
@@ -90,7 +91,7 @@ def _spread_sample(batches: Sequence[pa.RecordBatch], rows: int) -> pa.RecordBat
     return pa.concat_batches([batch.take(pa.array(np.arange(0, batch.num_rows, stride))) for batch in batches])
 
 
-def _dictionary_pays(type: Type, values: pa.Array, rows: int) -> bool:
+def _dictionary_pays(type: Type, values: pa.Array, rows: int, most_bytes: int) -> bool:
     present = len(values) - values.null_count
     if isinstance(type, BooleanType) or present == 0:
         return False
@@ -99,7 +100,7 @@ def _dictionary_pays(type: Type, values: pa.Array, rows: int) -> bool:
     if isinstance(type, DecimalType):
         width = 4 if type.precision <= 9 else 8 if type.precision <= 18 else 16
     few = distinct <= _DICTIONARY_SHARE * rows * present / len(values)
-    return bool(few and distinct * width <= _DICTIONARY_BYTES)
+    return bool(few and distinct * width <= most_bytes)
 
 
 def _estimated_distinct(seen: int, drawn: int) -> float:

@@ -140,14 +140,16 @@ def file_metrics(
         metrics.column_sizes[column.field_id] = metrics.column_sizes.get(column.field_id, 0) + size
         if not column.repeated:
             _add_counts(metrics, column, chunks, nan_counts)
-            if mode.kind != "counts" and not isinstance(column.type, VariantType):
+            with_bounds = mode.kind != "counts" and not isinstance(column.type, VariantType)
+            if with_bounds and all(chunk.is_stats_set for chunk in chunks):
                 _add_bounds(metrics, column, mode.length, [chunk.statistics for chunk in chunks], footer.num_rows)
     return metrics
 
 
 def _add_counts(metrics: Metrics, column: ParquetColumn, chunks: Sequence[Any], nan_counts: Mapping[int, int]) -> None:
     metrics.value_counts[column.field_id] = sum(chunk.num_values for chunk in chunks)
-    metrics.null_value_counts[column.field_id] = sum(chunk.statistics.null_count for chunk in chunks)
+    if all(chunk.is_stats_set for chunk in chunks):
+        metrics.null_value_counts[column.field_id] = sum(chunk.statistics.null_count for chunk in chunks)
     if column.field_id in nan_counts:
         metrics.nan_value_counts[column.field_id] = nan_counts[column.field_id]
 

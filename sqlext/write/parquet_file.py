@@ -19,6 +19,7 @@ from sqlext.spec.types import DoubleType, FloatType
 from sqlext.storage.file_io import FileIO
 from sqlext.write.arrow_schema import as_filed, schema_to_arrow
 from sqlext.write.bloom_filters import BloomFilter, BloomFilters, writer_options
+from sqlext.write.column_chunk import ColumnChunks, FileChunks
 from sqlext.write.encoding import Encodings
 from sqlext.write.metrics import MetricsConfig, MetricsMode, file_metrics
 from sqlext.write.parquet_column import ParquetColumn, parquet_columns, variant_groups
@@ -45,6 +46,7 @@ class ParquetLayout:
     modes: tuple[MetricsMode, ...]
     compression: str
     compression_level: int | None
+    chunks: FileChunks
     bloom_filters: Mapping[str, BloomFilter] = field(default_factory=dict)
     bloom_filter_bytes: int = 0
 
@@ -56,6 +58,7 @@ class ParquetLayout:
         compression: str,
         level: int | None,
         bloom_filters: BloomFilters | None = None,
+        chunks: ColumnChunks | None = None,
     ) -> ParquetLayout:
         columns = parquet_columns(schema)
         arrow_schema = schema_to_arrow(schema)
@@ -73,6 +76,7 @@ class ParquetLayout:
             modes=metrics.modes(schema, [column.field_id for column in columns]),
             compression=codec,
             compression_level=level,
+            chunks=(chunks or ColumnChunks()).of_files(schema, columns),
             bloom_filters={} if bloom_filters is None else bloom_filters.of_files(schema, columns),
             bloom_filter_bytes=0 if bloom_filters is None else bloom_filters.max_bytes,
         )
@@ -82,9 +86,13 @@ class ParquetFile:
     """A file that is written one row group at a time."""
 
     def __init__(
-        self, store: FileIO, location: str, layout: ParquetLayout, encodings: Encodings, rows: int = 0
+        self, store: FileIO, location: str, layout: ParquetLayout, encodings: Encodings, rows: int = 0, size: int = 0
     ) -> None:
-        """Opens the file, whose first row group has `rows` rows. Raises as `FileIO.open_output`."""
+        """Opens the file, whose first row group has `rows` rows, which take `size` bytes in memory.
+
+        If these fit a page of each column the file has no page indexes, as they would tell what its footer tells.
+        Raises as `FileIO.open_output`.
+        """
         self.location = location
         self._store = store
         self._layout = layout
@@ -98,7 +106,7 @@ class ParquetFile:
         self._sink = _Sink(store.open_output(location))
         self._writer: pq.ParquetWriter | None = None
         try:
-            self._writer = _parquet_writer(self._sink, layout, encodings, self._footers, rows)
+            self._writer = _parquet_writer(self._sink, layout, encodings, self._footers, rows, size)
         except BaseException:
             self.abort()
             raise
@@ -224,7 +232,7 @@ class _Sink(io.RawIOBase):
 
 
 def _parquet_writer(
-    sink: Any, layout: ParquetLayout, encodings: Encodings, footers: list[pq.FileMetaData], rows: int
+    sink: Any, layout: ParquetLayout, encodings: Encodings, footers: list[pq.FileMetaData], rows: int, size: int
 ) -> pq.ParquetWriter:
     filters = writer_options(layout.bloom_filters, layout.bloom_filter_bytes, rows)
     return pq.ParquetWriter(
@@ -239,6 +247,7 @@ def _parquet_writer(
         store_decimal_as_integer=True,
         store_schema=False,
         metadata_collector=footers,
+        **layout.chunks.writer_options(indexed=layout.chunks.has_several_pages(rows, size)),
         **({"bloom_filter_options": filters} if filters else {}),
     )
 

@@ -12,7 +12,10 @@ from sqlext.properties import (
     DELETE_GRANULARITY,
     PARQUET_COMPRESSION,
     PARQUET_COMPRESSION_LEVEL,
+    PARQUET_ROW_GROUP_ROWS,
     PARQUET_ROW_GROUP_SIZE_BYTES,
+    PARQUET_ROW_GROUP_UNCOMPRESSED,
+    STATISTICS_COLUMN_PREFIX,
     TARGET_FILE_SIZE_BYTES,
     WRITE_BUFFER_SIZE,
     WRITE_BUFFER_SPILLABLE,
@@ -30,6 +33,7 @@ from sqlext.spec.types import UuidType
 from sqlext.storage.file_io import FileIO, LocalFileIO
 from sqlext.storage.location import data_location
 from sqlext.write.bloom_filters import BloomFilters
+from sqlext.write.column_chunk import ColumnChunks
 from sqlext.write.file_layout import FileLayout
 from sqlext.write.metrics import MetricsConfig
 from sqlext.write.parquet_file import LEVELLED_CODECS
@@ -40,10 +44,11 @@ class WritePlan:
     """One operation's writes into one table.
 
     New rows are partitioned by `spec`; `specs` are all specs of the table, since a delete file lies in the partition of
-    its data file. Sizes are bytes: of a file on disk, and at most of an encoded row group. `operation_id` is in the
-    name of every file. The rows' column `__violated` has indices into `rules`. A task keeps up to `buffer_size` bytes
-    of rows in memory; with `spills` further ones go to its local disk. `io` is the store of the files, as executors
-    reach it. With `has_origins` the rows have `ORIGIN_COLUMNS`, and the writer tells the origins of each file's rows.
+    its data file. Sizes are bytes: of a file on disk, and at most of a row group, encoded or, for
+    `uncompressed_row_groups`, before compression. `operation_id` is in the name of every file. The rows' column
+    `__violated` has indices into `rules`. A task keeps up to `buffer_size` bytes of rows in memory; with `spills`
+    further ones go to its local disk. `io` is the store of the files, as executors reach it. With `has_origins` the
+    rows have `ORIGIN_COLUMNS`, and the writer tells the origins of each file's rows.
     """
 
     table_name: str
@@ -63,6 +68,9 @@ class WritePlan:
     delete_granularity: str
     rules: tuple[RowRule, ...] = ()
     bloom_filters: BloomFilters = field(default_factory=BloomFilters)
+    chunks: ColumnChunks = field(default_factory=ColumnChunks)
+    row_group_rows: int = PARQUET_ROW_GROUP_ROWS.default
+    uncompressed_row_groups: bool = PARQUET_ROW_GROUP_UNCOMPRESSED.default
     buffer_size: int = WRITE_BUFFER_SIZE.default
     spills: bool = WRITE_BUFFER_SPILLABLE.default
     io: FileIO = field(default_factory=LocalFileIO, compare=False)
@@ -117,6 +125,9 @@ class WritePlan:
             metrics=_metrics(metadata),
             rules=tuple(rules),
             bloom_filters=BloomFilters.from_properties(properties),
+            chunks=_chunks(metadata),
+            row_group_rows=PARQUET_ROW_GROUP_ROWS.of(properties),
+            uncompressed_row_groups=PARQUET_ROW_GROUP_UNCOMPRESSED.of(properties),
             layout=FileLayout.from_properties(properties),
             delete_granularity=DELETE_GRANULARITY.of(properties),
             buffer_size=WRITE_BUFFER_SIZE.of(properties),
@@ -130,6 +141,22 @@ def _metrics(metadata: TableMetadata) -> MetricsConfig:
     ids = identity_columns(metadata.properties)
     counted = [field.name for field in metadata.schema().fields if field.id in ids]
     return MetricsConfig.from_properties(metadata.properties).with_bounds(counted)
+
+
+def _chunks(metadata: TableMetadata) -> ColumnChunks:
+    """Raises AnalysisError for an identity column without statistics: its bounds tell how far it has counted."""
+    chunks = ColumnChunks.from_properties(metadata.properties)
+    ids = identity_columns(metadata.properties)
+    for name in (one.name for one in metadata.schema().fields if one.id in ids):
+        if not dict(chunks.statistics).get(name, True):
+            raise AnalysisError(
+                "INVALID_TABLE_PROPERTY",
+                name=f"{STATISTICS_COLUMN_PREFIX}{name}",
+                value="false",
+                reason="the statistics of an identity column tell which values it has given",
+                default="true",
+            )
+    return chunks
 
 
 def _compression_level(codec: str, properties: Mapping[str, str]) -> int | None:

@@ -24,7 +24,12 @@ from sqlext.property_names import require_valid_properties, verdict_of
 _ROOT = Path(__file__).resolve().parents[2]
 _VERDICTS = (*ICEBERG, *FLINK, *PAIMON)
 # Of older Icebergs and of PyIceberg.
-_NOT_LISTED = {"commit.num-retries", "write.manifest-lists.enabled", "write.py-location-provider.impl"}
+_NOT_LISTED = {
+    "commit.num-retries",
+    "write.manifest-lists.enabled",
+    "write.parquet.row-group-limit",
+    "write.py-location-provider.impl",
+}
 # Done, and read otherwise than as a `TableProperty`: the text by which the code knows them.
 _READ_BY_NAME = {
     "comment": "comment",
@@ -33,6 +38,8 @@ _READ_BY_NAME = {
     "write.parquet.bloom-filter-enabled.column.*": "write.parquet.bloom-filter-enabled.column.",
     "write.parquet.bloom-filter-fpp.column.*": "write.parquet.bloom-filter-fpp.column.",
     "write.parquet.bloom-filter-ndv.column.*": "write.parquet.bloom-filter-ndv.column.",
+    "write.parquet.dict-encoding-enabled.column.*": "write.parquet.dict-encoding-enabled.column.",
+    "write.parquet.stats-enabled.column.*": "write.parquet.stats-enabled.column.",
     "schema.name-mapping.default": "schema.name-mapping.default",
     "write.metadata.metrics.column.*": "write.metadata.metrics.column.",
 }

@@ -17,6 +17,7 @@ from sqlext.property_names import require_changeable, require_valid_properties
 from sqlext.spec.schema import Schema
 from sqlext.storage.location import same_place
 from sqlext.write.bloom_filters import BloomFilters
+from sqlext.write.column_chunk import ColumnChunks
 from sqlext.write.metrics import MetricsConfig
 
 
@@ -75,6 +76,7 @@ class TableDefinitions:
         table = environment.catalogs.load(parts)
         metrics.require_columns(table.metadata.schema())
         BloomFilters.from_properties(changed).warn_of_those_not_written(table.metadata.schema())
+        ColumnChunks.from_properties(changed).warn_of_those_not_written(table.metadata.schema())
         location = table.metadata.location
         if moved_to is not None and same_place(moved_to) != same_place(location):
             raise UnsupportedError("TABLE_LOCATION_FIXED", name=".".join(parts), location=location)

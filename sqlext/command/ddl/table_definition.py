@@ -34,6 +34,7 @@ from sqlext.sql.row_rules import require_plain_check
 from sqlext.sql.statements.statement import ColumnDefinition, CreateTable, PartitionTerm, SortTerm
 from sqlext.sql.syntax.type_name import TimestampSetting, parse_type
 from sqlext.write.bloom_filters import BloomFilters
+from sqlext.write.column_chunk import ColumnChunks
 from sqlext.write.metrics import MetricsConfig
 
 # Properties by field id, and the clause of a column by which they are set.
@@ -164,6 +165,7 @@ def complete(
     require_valid_properties({k: v for k, v in properties.items() if k not in _NOT_STORED and not is_constraint(k)})
     MetricsConfig.from_properties(properties).require_columns(schema)
     BloomFilters.from_properties(properties).warn_of_those_not_written(schema)
+    ColumnChunks.from_properties(properties).warn_of_those_not_written(schema)
     require_own_names(field.name for field in schema.fields)
     require_distinct_fields(schema.fields, case_sensitive)
     schema = _keyed_by_property(schema, properties)

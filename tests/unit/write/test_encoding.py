@@ -10,19 +10,22 @@ import pytest
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import BooleanType, DateType, DecimalType, LongType, NestedField, StringType, StructType, Type
 from sqlext.write.arrow_schema import type_to_arrow
+from sqlext.write.column_chunk import ColumnChunks
 from sqlext.write.encoding import Encodings, choose_encodings
 from sqlext.write.parquet_column import parquet_columns
 
 ROWS = 100_000
 GENERATOR = np.random.default_rng(11)
 RANDOM = random.Random(11)
+DEFAULT = ColumnChunks()
 
 
-def chosen(type: Type, values: object) -> str:
+def chosen(type: Type, values: object, said: ColumnChunks = DEFAULT) -> str:
     schema = Schema((NestedField(1, "c", type),))
     column = pa.array(values).cast(type_to_arrow(type))
     batches = [pa.record_batch([column.slice(start, 10_000)], names=["c"]) for start in range(0, len(column), 10_000)]
-    encodings = choose_encodings(parquet_columns(schema), batches)
+    columns = parquet_columns(schema)
+    encodings = choose_encodings(columns, batches, said.of_files(schema, columns))
     return "dictionary" if encodings.dictionary else "delta" if encodings.delta else "plain"
 
 
@@ -62,5 +65,18 @@ def test_a_column_with_the_path_of_a_field_has_no_dictionary_as_readers_take_one
     schema = Schema((NestedField(1, "a.b", LongType()), NestedField(2, "a", struct)))
     numbers = pa.array(range(1_000))
     batch = pa.record_batch([numbers, pa.StructArray.from_arrays([numbers], ["b"])], names=["a.b", "a"])
-    encodings = choose_encodings(parquet_columns(schema), [batch])
+    columns = parquet_columns(schema)
+    encodings = choose_encodings(columns, [batch], ColumnChunks().of_files(schema, columns))
     assert encodings == Encodings(dictionary=(), delta=())
+
+
+def test_a_dictionary_is_what_the_properties_say() -> None:
+    few, many = ["N", "A", "R", None] * 2_500, [RANDOM.randbytes(12).hex() for _ in range(10_000)]
+    for values, without in ((few, "dictionary"), (many, "plain")):
+        assert chosen(StringType(), values) == without
+        assert chosen(StringType(), values, ColumnChunks(dictionaries=(("c", False),))) == "plain"
+        assert chosen(StringType(), values, ColumnChunks(dictionaries=(("c", True),))) == "dictionary"
+    numbers = np.arange(10_000) % 1_000
+    assert chosen(LongType(), numbers) == "dictionary"
+    assert chosen(LongType(), numbers, ColumnChunks(dictionary_bytes=2_000)) == "delta"
+    assert chosen(LongType(), numbers, ColumnChunks(dictionaries=(("c", False),))) == "delta"

@@ -5,24 +5,13 @@ import pickle
 import pytest
 
 from sqlext.errors import AnalysisError
-from sqlext.spec.metadata.table_metadata import TableMetadata, new_table_metadata
-from sqlext.spec.partition_spec import UNPARTITIONED
-from sqlext.spec.sort_order import UNSORTED
+from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.write.write_plan import WritePlan
-from unit.write.write_tables import KEYED
+from unit.write.write_tables import metadata_with
 
 
 def metadata(**properties: str) -> TableMetadata:
-    return new_table_metadata(
-        KEYED,
-        UNPARTITIONED,
-        UNSORTED,
-        "file:///w/db/t",
-        properties,
-        2,
-        "9c12d441-03fe-4693-9a96-a0705ddf69c1",
-        1,
-    )
+    return metadata_with(properties)
 
 
 def test_defaults_are_icebergs() -> None:

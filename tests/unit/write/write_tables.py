@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from datetime import date, datetime, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -11,8 +12,10 @@ from typing import Any, BinaryIO
 import pyarrow as pa
 
 from sqlext.errors import StorageError
+from sqlext.spec.metadata.table_metadata import TableMetadata, new_table_metadata
 from sqlext.spec.partition_spec import UNPARTITIONED, PartitionSpec
 from sqlext.spec.schema import Schema
+from sqlext.spec.sort_order import UNSORTED
 from sqlext.spec.types import (
     BinaryType,
     BooleanType,
@@ -94,6 +97,12 @@ def plan(folder: Path, schema: Schema = KEYED, spec: PartitionSpec = UNPARTITION
         "delete_granularity": "partition",
     }
     return WritePlan(**(values | changes))
+
+
+def metadata_with(properties: Mapping[str, str]) -> TableMetadata:
+    """The metadata of an empty table of `KEYED` rows with these properties."""
+    uuid = "9c12d441-03fe-4693-9a96-a0705ddf69c1"
+    return new_table_metadata(KEYED, UNPARTITIONED, UNSORTED, "file:///w/db/t", properties, 2, uuid, 1)
 
 
 def batch(schema: Schema, *columns: list[Any]) -> pa.RecordBatch:
