@@ -115,8 +115,7 @@ class ContentWriter:
         batch = self._aligner.align(columns)
         if batch.num_rows == 0:
             return
-        # Not `nbytes`: it reads the offsets of nested columns, which the JVM leaves out where there are no elements.
-        self._row_bytes = batch.get_total_buffer_size() / batch.num_rows
+        self._row_bytes = sum(map(_held_bytes, batch.columns)) / batch.num_rows
         if self._partitioner is None:
             self._add((None,) * len(self._plan.spec.fields), batch)
             return
@@ -337,6 +336,13 @@ def _file_names(prefix: str, operation_id: str, content: Content) -> Iterator[st
     while True:
         number += 1
         yield f"{prefix}-{operation_id}-{number:05d}{suffix}.parquet"
+
+
+def _held_bytes(column: pa.Array) -> int:
+    """The bytes of a column's values; of the whole array that a nested one is a slice of."""
+    # Not `nbytes` of nested ones: it reads their offsets, which the JVM leaves out where there are no elements.
+    held: int = column.get_total_buffer_size() if pa.types.is_nested(column.type) else column.nbytes
+    return held
 
 
 def _hashable(partition: tuple[Any, ...]) -> object:

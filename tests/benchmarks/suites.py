@@ -10,28 +10,18 @@ from benchmarks.data import order_changes, tpch_table
 from benchmarks.data_file_rewrites import data_file_rewrites
 from benchmarks.evolved import evolved
 from benchmarks.history import history
+from benchmarks.layout import layout
 from benchmarks.libraries import LIBRARIES
 from benchmarks.maintenance import maintenance
 from benchmarks.manifest_rewrites import manifest_rewrites
 from benchmarks.measure import Cost, least
 from benchmarks.planning import planning
 from benchmarks.process_appends import process_appends
+from benchmarks.queries import Q1, Q6
 from benchmarks.row_changes import MERGE, ROW_CHANGES, STATE
 from benchmarks.small_commits import SMALL_COMMITS
 from benchmarks.stream_upserts import stream_upserts
 from benchmarks.without_spark import without_spark
-
-Q1 = """
-SELECT l_returnflag, l_linestatus, sum(l_quantity), sum(l_extendedprice), sum(l_extendedprice * (1 - l_discount)),
-  sum(l_extendedprice * (1 - l_discount) * (1 + l_tax)), avg(l_quantity), avg(l_extendedprice), avg(l_discount),
-  count(*)
-FROM {table} WHERE l_shipdate <= DATE'1998-09-02'
-GROUP BY l_returnflag, l_linestatus ORDER BY l_returnflag, l_linestatus
-"""
-Q6 = """
-SELECT sum(l_extendedprice * l_discount) FROM {table} WHERE l_shipdate >= DATE'1994-01-01'
-  AND l_shipdate < DATE'1995-01-01' AND l_discount BETWEEN 0.05 AND 0.07 AND l_quantity < 24
-"""
 
 
 def scan(bench: Bench) -> Iterator[Result]:
@@ -133,11 +123,22 @@ SUITES: dict[str, Callable[[Bench], Iterator[Result]]] = {
     "maintenance": maintenance,
     "care": care,
     "rewrites": data_file_rewrites,
+    "layout": layout,
     "without_spark": without_spark,
     **LIBRARIES,
 }
 
 OF_ICEBERG_TABLES = frozenset(
-    {"care", "planning", "evolved", "history", "maintenance", "manifest_rewrites", "rewrites", "without_spark"}
+    {
+        "care",
+        "planning",
+        "evolved",
+        "history",
+        "layout",
+        "maintenance",
+        "manifest_rewrites",
+        "rewrites",
+        "without_spark",
+    }
 )
 """Suites that have nothing for Delta."""

@@ -89,13 +89,20 @@ class PartWriter:
         ordered = self.sort.sorted(pa.Table.from_batches(rows, shape))
         size = -(-ordered.num_rows // pieces)
         for start in range(0, ordered.num_rows, max(size, 1)):
-            yield iter(ordered.slice(start, size).to_batches(_SORTED_BATCH))
+            yield map(_apart, ordered.slice(start, size).to_batches(_SORTED_BATCH))
 
     def _stored(self, io: FileIO, part: RewritePart) -> Iterator[pa.RecordBatch]:
         for number, task in part.files:
             yield from live_rows(
                 io, task, self.columns, lineage=self.lineage, source=number, ordinals=True, threads=False
             )
+
+
+def _apart(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The batch; with memory of its own if it has nested columns, whose size a writer takes from their memory."""
+    if not any(pa.types.is_nested(column.type) for column in batch.columns):
+        return batch
+    return pa.concat_batches([batch, batch.slice(0, 0)])
 
 
 def write_numbered(

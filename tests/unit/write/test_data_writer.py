@@ -109,6 +109,19 @@ def test_row_groups_keep_to_their_size(tmp_path: Path) -> None:
     )
 
 
+def test_slices_of_a_large_batch_count_for_their_own_rows(tmp_path: Path) -> None:
+    rows = keyed(range(50_000))
+    groups = []
+    for batches in ([rows], [rows.slice(start, 1_000) for start in range(0, 50_000, 1_000)]):
+        writer = DataWriter(LocalFileIO(), plan(tmp_path / str(len(batches)), row_group_size=800_000), 0, 0)
+        for one in batches:
+            writer.write(one)
+        (file,) = writer.close()
+        groups.append(len(file.split_offsets or ()))
+    assert groups[0] == 1
+    assert groups[1] <= 2
+
+
 def test_partitions_have_files_of_their_own(tmp_path: Path) -> None:
     writer = DataWriter(LocalFileIO(), plan(tmp_path, spec=BY_NAME), 0, 0)
     writer.write(batch(KEYED, [1, 2, 3, 4], ["a/b", None, "a/b", ""]))
