@@ -60,11 +60,13 @@ def find_keys(io: FileIO, plan: ScanPlan, keys: pa.Table, field_ids: Sequence[in
     """
     positions: dict[str, BitMap64] = {}
     key_rows: list[numpy.ndarray] = []
+    bounds = KeyBounds(keys)
     for task in plan.tasks:
-        stored = columns_by_id(io, task.file.file_path, field_ids)
+        stored = _stored_columns(io, task.file.file_path, field_ids, bounds)
         if stored is None:
             continue
-        found, rows = _matches(stored, keys)
+        found, rows = _matches(stored.columns, keys)
+        found = stored.positions(found)
         if task.position_deletes is not None and len(found):
             deleted = task.deleted_positions()
             live = numpy.fromiter((int(p) not in deleted for p in found), bool, len(found))
@@ -103,6 +105,30 @@ def _row_ids(io: FileIO, file: ContentFile, positions: BitMap64) -> pa.Array:
 
 def columns_by_id(io: FileIO, location: str, field_ids: Sequence[int]) -> list[pa.ChunkedArray] | None:
     """Columns of a Parquet file; None if it lacks one. Raises as `find_keys`."""
+    stored = _stored_columns(io, location, field_ids, None)
+    return None if stored is None else stored.columns
+
+
+@dataclass(frozen=True, slots=True)
+class _StoredColumns:
+    """Columns of a file's row groups that were read: where each begins among the rows read, and in the file."""
+
+    columns: list[pa.ChunkedArray]
+    read_starts: numpy.ndarray
+    file_starts: numpy.ndarray
+
+    def positions(self, rows: numpy.ndarray) -> numpy.ndarray:
+        """The positions in the file of these rows among those read."""
+        groups = numpy.searchsorted(self.read_starts, rows, "right") - 1
+        positions: numpy.ndarray = rows - self.read_starts[groups] + self.file_starts[groups]
+        return positions
+
+
+def _stored_columns(
+    io: FileIO, location: str, field_ids: Sequence[int], bounds: KeyBounds | None
+) -> _StoredColumns | None:
+    """Columns of a Parquet file without row groups that by their statistics have none of the keys; None if it lacks
+    one of the columns. Raises as `find_keys`."""
     try:
         with io.open_input(location) as source:
             file = pq.ParquetFile(source)
@@ -110,15 +136,76 @@ def columns_by_id(io: FileIO, location: str, field_ids: Sequence[int]) -> list[p
             if set(names) == {None}:
                 feature = f"data files without field ids (such as {location})"
                 raise UnsupportedError("UNSUPPORTED_TABLE_FEATURE", feature=feature)
-            wanted = [names.get(str(field_id).encode()) for field_id in field_ids]
-            if None in wanted:
+            found = [names.get(str(field_id).encode()) for field_id in field_ids]
+            wanted = [name for name in found if name is not None]
+            if len(wanted) < len(found):
                 return None
-            table = file.read(columns=wanted)
-            return [table.column(name) for name in wanted]
+            sizes = [file.metadata.row_group(number).num_rows for number in range(file.num_row_groups)]
+            kept = range(len(sizes)) if bounds is None else bounds.row_groups(file, wanted)
+            table = file.read_row_groups(list(kept), columns=wanted)
+            file_starts = numpy.cumsum([0, *sizes])[:-1][list(kept)]
+            read_starts = numpy.cumsum([0, *(sizes[number] for number in kept)])[:-1]
+            return _StoredColumns([table.column(name) for name in wanted], read_starts, file_starts)
     except FileNotFoundError as error:
         raise NotFoundError("FILE_NOT_FOUND", path=location, kind=_KIND) from error
     except (pa.ArrowException, OSError) as error:
         raise CorruptionError("CORRUPT_FILE", path=location, kind=_KIND, reason=error) from error
+
+
+class KeyBounds:
+    """Keys as the statistics of a Parquet file's row groups are compared with them.
+
+    Whole numbers, dates, texts and bytes are; a column of another type excludes no row group.
+    """
+
+    def __init__(self, keys: pa.Table) -> None:
+        self._columns = [_comparable(column.combine_chunks()) for column in keys.columns]
+
+    def row_groups(self, file: pq.ParquetFile, names: Sequence[str]) -> Sequence[int]:
+        """The row groups that may have one of the keys, whose columns have these names in the file."""
+        count = file.num_row_groups
+        if count < 2:
+            return range(count)
+        paths = [file.schema.column(number).path for number in range(len(file.schema))]
+        # A column `a.b` and the field `b` of `a` share a path.
+        pairs = [
+            (paths.index(name), keys)
+            for name, keys in zip(names, self._columns, strict=True)
+            if keys is not None and paths.count(name) == 1
+        ]
+        return [number for number in range(count) if _may_match(file.metadata.row_group(number), pairs)]
+
+
+def _comparable(keys: pa.Array) -> numpy.ndarray | pa.Array | None:
+    """The keys of a column as sorted numbers, or as bytes; None if they are not compared."""
+    if keys.null_count:
+        return None
+    if pa.types.is_date32(keys.type):
+        keys = keys.cast(pa.int32())
+    if pa.types.is_signed_integer(keys.type):
+        return numpy.sort(keys.to_numpy(zero_copy_only=False))
+    if pa.types.is_string(keys.type) or pa.types.is_binary(keys.type):
+        return keys.cast(pa.binary())
+    if pa.types.is_large_string(keys.type) or pa.types.is_large_binary(keys.type):
+        return keys.cast(pa.large_binary())
+    return None
+
+
+def _may_match(group: pq.RowGroupMetaData, columns: Sequence[tuple[int, numpy.ndarray | pa.Array]]) -> bool:
+    return all(_has_between(keys, group.column(leaf)) for leaf, keys in columns)
+
+
+def _has_between(keys: numpy.ndarray | pa.Array, chunk: pq.ColumnChunkMetaData) -> bool:
+    """Whether one of the keys may be in a column chunk, by its statistics."""
+    found = chunk.statistics
+    whole = isinstance(keys, numpy.ndarray)
+    physical = ("INT32", "INT64") if whole else ("BYTE_ARRAY",)
+    if found is None or not found.has_min_max or chunk.physical_type not in physical:
+        return True
+    least, most = found.min_raw, found.max_raw
+    if whole:
+        return bool(numpy.searchsorted(keys, least) < numpy.searchsorted(keys, most, "right"))
+    return bool(pc.any(pc.and_(pc.greater_equal(keys, least), pc.less_equal(keys, most))).as_py())
 
 
 def _matches(columns: list[pa.ChunkedArray], keys: pa.Table) -> tuple[numpy.ndarray, numpy.ndarray]:

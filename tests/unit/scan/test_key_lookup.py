@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
+from datetime import date, timedelta
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -77,6 +80,62 @@ def test_a_file_without_field_ids_is_refused_by_its_name(tmp_path: Path) -> None
     with pytest.raises(UnsupportedError, match=r"data files without field ids .*foreign") as raised:
         found(task(tmp_path / "foreign", pa.table({"id": [2]})))
     assert raised.value.condition == "UNSUPPORTED_TABLE_FEATURE"
+
+
+_KINDS = {
+    "int": (pa.int32(), lambda number: number * 3 - 5_000),
+    "long as int": (pa.int32(), lambda number: number * 3 - 5_000),
+    "date": (pa.date32(), lambda number: date(1960, 1, 1) + timedelta(number)),
+    "text": (pa.string(), lambda number: f"{number * 3:06}" if number % 2 else f"ü{number:06}"),
+    "bytes": (pa.binary(), lambda number: (number * 7).to_bytes(3, "big")),
+    "decimal": (pa.decimal128(9, 2), lambda number: Decimal(number).scaleb(-2)),
+}
+
+
+@pytest.mark.parametrize("kind", _KINDS)
+@pytest.mark.parametrize("seed", range(3))
+def test_keys_are_found_in_the_row_groups_that_are_read(tmp_path: Path, kind: str, seed: int) -> None:
+    rng = random.Random(seed)
+    type, make = _KINDS[kind]
+    numbers = list(range(3_000))
+    if seed == 2:
+        rng.shuffle(numbers)
+    stored = [None if rng.random() < 0.05 else make(number) for number in numbers]
+    path = tmp_path / "f"
+    columns = {"id": pa.array(stored, type), "name": ["b"] * len(stored)}
+    pq.write_table(
+        pa.table(columns, pa.schema([with_id("id", type, 1), NAME])), path, row_group_size=rng.choice([7, 500])
+    )
+    file = ContentFile(Content.DATA, str(path), "PARQUET", 0, (), len(stored), path.stat().st_size)
+    wanted = sorted({rng.randrange(-50, 3_100) for _ in range(rng.choice([1, 3, 40]))})
+    keys = pa.array([make(number) for number in wanted if number >= 0], pa.int64() if kind == "long as int" else type)
+    for table, ids in (
+        (pa.table({"id": keys}), (1,)),
+        (pa.table({"name": pa.array(["b"] * len(keys), pa.string()), "id": keys}), (2, 1)),
+    ):
+        matches = found(FileScanTask(file, 1, 0, None, 0), keys=table, ids=ids)
+        there = {value: number for number, value in enumerate(stored) if value is not None}
+        expected = {there[value]: number for number, value in enumerate(keys.to_pylist()) if value in there}
+        positions = [position for bits in matches.positions.values() for position in bits]
+        assert dict(zip(positions, matches.key_rows.tolist(), strict=True)) == expected, f"seed {seed}"
+
+
+def test_row_groups_without_a_key_are_not_read(tmp_path: Path) -> None:
+    """By damage to what is not to be read."""
+    path = tmp_path / "f"
+    rows = pa.table({"id": pa.array(range(4_000), pa.int32())}, pa.schema([ID]))
+    pq.write_table(rows, path, row_group_size=1_000, compression="zstd", use_dictionary=False)
+    footer = pq.read_metadata(path)
+    data = bytearray(path.read_bytes())
+    for number in (0, 1, 3):
+        chunk = footer.row_group(number).column(0)
+        start = chunk.data_page_offset
+        data[start : start + chunk.total_compressed_size] = bytes(chunk.total_compressed_size)
+    path.write_bytes(data)
+    file = ContentFile(Content.DATA, str(path), "PARQUET", 0, (), 4_000, path.stat().st_size)
+    matches = found(FileScanTask(file, 1, 0, None, 0), keys=pa.table({"id": [-3, 2_001, 2_500, 5_000]}))
+    assert [list(bits) for bits in matches.positions.values()] == [[2_001, 2_500]]
+    assert matches.key_rows.tolist() == [1, 2]
 
 
 def test_damaged_and_lost_files_are_named(tmp_path: Path) -> None:
