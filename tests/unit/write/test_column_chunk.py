@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import logging
-import math
 import random
 import struct
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import date, datetime, timedelta, timezone
+from datetime import date, datetime, timedelta
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -21,31 +20,14 @@ import pytest
 from sqlext.errors import AnalysisError
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.schema import Schema
-from sqlext.spec.types import (
-    BinaryType,
-    BooleanType,
-    DateType,
-    DecimalType,
-    DoubleType,
-    FixedType,
-    FloatType,
-    IntegerType,
-    ListType,
-    LongType,
-    MapType,
-    NestedField,
-    StringType,
-    StructType,
-    TimestampType,
-    TimestamptzType,
-    UuidType,
-)
+from sqlext.spec.types import ListType, LongType, MapType, NestedField, StringType, StructType
 from sqlext.storage.file_io import LocalFileIO
 from sqlext.write.column_chunk import ColumnChunks
 from sqlext.write.data_writer import DataWriter
 from sqlext.write.write_plan import WritePlan
+from stretched_columns import MAKERS, stretched, text
 from unit.write.page_index import ChunkIndex, page_indexes
-from unit.write.write_tables import KEYED, NAN, batch, keyed, local, plan
+from unit.write.write_tables import KEYED, batch, keyed, local, plan
 from unit.write.write_tables import metadata_with as metadata
 
 _NAME = "write.parquet."
@@ -178,41 +160,10 @@ def test_a_column_that_is_not_there_is_told(caplog: pytest.LogCaptureFixture) ->
 
 
 _EPOCH = datetime(1970, 1, 1)
-_PREFIXES = ["", "a", "ü" * 40, "x" * 70, "\U0001f600" * 20, "y" * 300]
-
-
-def _text(rng: random.Random) -> str:
-    return rng.choice(_PREFIXES) + str(rng.randrange(10_000))
-
-
-def _float(rng: random.Random) -> float:
-    return rng.choice([0.0, -0.0, math.inf, -math.inf, rng.uniform(-9, 9)])
-
-
-_VALUES: Mapping[str, tuple[Any, Callable[[random.Random], Any]]] = {
-    "i": (IntegerType(), lambda rng: rng.randrange(-(2**31), 2**31)),
-    "l": (LongType(), lambda rng: rng.randrange(-(2**63), 2**63)),
-    "f": (FloatType(), lambda rng: struct.unpack("<f", struct.pack("<f", _float(rng)))[0]),
-    "d": (DoubleType(), _float),
-    "small": (DecimalType(9, 2), lambda rng: Decimal(rng.randrange(-(10**9) + 1, 10**9)).scaleb(-2)),
-    "middle": (DecimalType(18, 3), lambda rng: Decimal(rng.randrange(-(10**17), 10**17)).scaleb(-3)),
-    "large": (DecimalType(30, 1), lambda rng: Decimal(rng.randrange(-(10**26), 10**26)).scaleb(-1)),
-    "day": (DateType(), lambda rng: date(1970, 1, 1) + timedelta(rng.randrange(-40_000, 40_000))),
-    "ts": (TimestampType(), lambda rng: _EPOCH + timedelta(microseconds=rng.randrange(-(10**15), 10**15))),
-    "tz": (
-        TimestamptzType(),
-        lambda rng: (_EPOCH + timedelta(microseconds=rng.randrange(10**15))).replace(tzinfo=timezone.utc),
-    ),
-    "s": (StringType(), _text),
-    "b": (BinaryType(), lambda rng: rng.randbytes(rng.choice([0, 1, 3, 100]))),
-    "fixed": (FixedType(5), lambda rng: rng.randbytes(5)),
-    "uuid": (UuidType(), lambda rng: rng.randbytes(16)),
-    "flag": (BooleanType(), lambda rng: rng.random() < 0.5),
-}
 
 
 def _schema() -> Schema:
-    fields = [NestedField(number, name, type) for number, (name, (type, _)) in enumerate(_VALUES.items(), 1)]
+    fields = [NestedField(number, name, type) for number, (name, (type, _)) in enumerate(MAKERS.items(), 1)]
     point = StructType((NestedField(31, "x", LongType()), NestedField(32, "label", StringType())))
     return Schema(
         (
@@ -224,35 +175,13 @@ def _schema() -> Schema:
     )
 
 
-def _run(rng: random.Random, count: int, make: Callable[[random.Random], Any]) -> list[Any]:
-    """Values in stretches of only nulls, only NaN (where they are floats), one value, rising values and any values."""
-    values: list[Any] = []
-    while len(values) < count:
-        stretch = rng.choice([40, 100, 250])
-        kind = rng.randrange(5)
-        some = [make(rng) for _ in range(stretch)]
-        if kind == 0:
-            some = [None] * stretch
-        elif kind == 1:
-            some = [NAN if isinstance(some[0], float) else some[0]] * stretch
-        elif kind == 2 and not isinstance(some[0], dict | list):
-            some.sort(reverse=rng.random() < 0.5)
-        elif kind == 3:
-            some = [
-                None if rng.random() < 0.3 else NAN if isinstance(one, float) and rng.random() < 0.3 else one
-                for one in some
-            ]
-        values += some
-    return values[:count]
-
-
 def _nested(rng: random.Random) -> dict[str, Callable[[random.Random], Any]]:
     def maybe(one: Any) -> Any:
         return None if rng.random() < 0.2 else one
 
     return {
-        "point": lambda r: {"x": maybe(r.randrange(100)), "label": maybe(_text(r))},
-        "tags": lambda r: [maybe(_text(r)) for _ in range(r.choice([0, 0, 1, 5]))],
+        "point": lambda r: {"x": maybe(r.randrange(100)), "label": maybe(text(r))},
+        "tags": lambda r: [maybe(text(r)) for _ in range(r.choice([0, 0, 1, 5]))],
         "map": lambda r: [(f"k{number}", maybe(r.randrange(9))) for number in range(r.choice([0, 1, 4]))],
     }
 
@@ -261,8 +190,8 @@ def _nested(rng: random.Random) -> dict[str, Callable[[random.Random], Any]]:
 def test_page_indexes_tell_the_truth(tmp_path: Path, seed: int) -> None:
     rng = random.Random(seed)
     count = rng.choice([1_500, 3_001])
-    makers = {**{name: make for name, (_, make) in _VALUES.items()}, **_nested(rng)}
-    rows = batch(_schema(), *[_run(rng, count, make) for make in makers.values()])
+    makers = {**{name: make for name, (_, make) in MAKERS.items()}, **_nested(rng)}
+    rows = batch(_schema(), *[stretched(rng, count, make) for make in makers.values()])
     limits = {"page-row-limit": rng.choice([37, 100, 333]), "row-group-limit": rng.choice([700, 10_000])}
     chosen = plan(tmp_path, _schema(), chunks=ColumnChunks(page_rows=limits["page-row-limit"]))
     writer = DataWriter(LocalFileIO(), replace(chosen, row_group_rows=limits["row-group-limit"]), 0, 0)
@@ -352,9 +281,9 @@ def _decoded(raw: bytes, alike: Any) -> Any:
 def test_every_value_is_found_by_duckdb(tmp_path: Path) -> None:
     """One by one, with what DuckDB prunes by: the statistics of row groups."""
     rng = random.Random(3)
-    makers = {name: make for name, (_, make) in _VALUES.items() if name in ("l", "s", "small", "day", "middle")}
+    makers = {name: make for name, (_, make) in MAKERS.items() if name in ("l", "s", "small", "day", "middle")}
     schema = Schema(tuple(field for field in _schema().fields if field.name in makers))
-    columns = [_run(rng, 900, make) for make in makers.values()]
+    columns = [stretched(rng, 900, make) for make in makers.values()]
     chosen = plan(tmp_path, schema, chunks=ColumnChunks(page_rows=50))
     writer = DataWriter(LocalFileIO(), replace(chosen, row_group_rows=200), 0, 0)
     writer.write(batch(schema, *columns))
