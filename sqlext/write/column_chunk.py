@@ -24,6 +24,8 @@ from sqlext.write.parquet_column import ParquetColumn, parquet_columns
 _LOG = logging.getLogger(__name__)
 
 _VERSIONS = {"v1": "1.0", "v2": "2.0"}
+# PyArrow's own number.
+_MOST_AT_ONCE = 1024
 _ROWS_CAN_BE_LIMITED = "max_rows_per_page" in inspect.signature(pq.ParquetWriter.__init__).parameters
 
 
@@ -92,20 +94,24 @@ class FileChunks:
     unmeasured: frozenset[str]
     paths: tuple[str, ...]
 
-    def writer_options(self, *, indexed: bool) -> Mapping[str, object]:
-        """The options of PyArrow's writer; an `indexed` file has column and offset indexes (spec: Page Index)."""
-        limited = {"max_rows_per_page": self.sizes.page_rows} if _ROWS_CAN_BE_LIMITED else {}
+    def writer_options(self, rows: int, size: int) -> Mapping[str, object]:
+        """The options of PyArrow's writer, for row groups of so many rows, which take `size` bytes in memory.
+
+        A file whose columns have one page each has no column and offset indexes (spec of Parquet: Page Index): they
+        would tell what its footer tells.
+        """
+        sizes = self.sizes
+        fitting = sizes.page_bytes * rows // size if size else _MOST_AT_ONCE
+        limited = {"max_rows_per_page": sizes.page_rows} if _ROWS_CAN_BE_LIMITED else {}
         return {
-            "data_page_size": self.sizes.page_bytes,
-            "data_page_version": _VERSIONS[self.sizes.page_version],
-            "dictionary_pagesize_limit": self.sizes.dictionary_bytes,
-            "write_page_index": indexed,
+            "data_page_size": sizes.page_bytes,
+            "data_page_version": _VERSIONS[sizes.page_version],
+            "dictionary_pagesize_limit": sizes.dictionary_bytes,
+            "write_page_index": rows > sizes.page_rows or size > sizes.page_bytes,
+            # The writer looks at the size of a page after each batch.
+            "write_batch_size": max(1, min(_MOST_AT_ONCE, fitting)),
             "write_statistics": not self.unmeasured
             or [one for one in self.paths if one not in self.unmeasured]
             or False,
             **limited,
         }
-
-    def has_several_pages(self, rows: int, size: int) -> bool:
-        """Whether one of the columns of so many rows, which take `size` bytes in memory, may take several pages."""
-        return rows > self.sizes.page_rows or size > self.sizes.page_bytes

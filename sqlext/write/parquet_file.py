@@ -88,11 +88,8 @@ class ParquetFile:
     def __init__(
         self, store: FileIO, location: str, layout: ParquetLayout, encodings: Encodings, rows: int = 0, size: int = 0
     ) -> None:
-        """Opens the file, whose first row group has `rows` rows, which take `size` bytes in memory.
-
-        If these fit a page of each column the file has no page indexes, as they would tell what its footer tells.
-        Raises as `FileIO.open_output`.
-        """
+        """Opens the file, whose first row group has `rows` rows, which take `size` bytes in memory; none of a file of
+        deleted positions, whose pages nobody chooses among. Raises as `FileIO.open_output`."""
         self.location = location
         self._store = store
         self._layout = layout
@@ -247,7 +244,7 @@ def _parquet_writer(
         store_decimal_as_integer=True,
         store_schema=False,
         metadata_collector=footers,
-        **layout.chunks.writer_options(indexed=layout.chunks.has_several_pages(rows, size)),
+        **layout.chunks.writer_options(rows, size),
         **({"bloom_filter_options": filters} if filters else {}),
     )
 

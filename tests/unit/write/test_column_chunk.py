@@ -80,6 +80,14 @@ def test_a_page_has_as_many_bytes_as_are_said(tmp_path: Path) -> None:
     assert sum(whole) == sum(small) == 8_000
 
 
+def test_pages_of_long_values_have_few_rows(tmp_path: Path) -> None:
+    random_text = random.Random(1).randbytes(5_000).hex()
+    texts = batch(KEYED, list(range(1_500)), [f"{number}{random_text}" for number in range(1_500)])
+    (pages,) = rows_of_pages(written(tmp_path, texts), "name")
+    assert max(pages) < 220
+    assert len(pages) < 20
+
+
 def test_a_file_whose_columns_have_one_page_has_no_page_index(tmp_path: Path) -> None:
     assert page_indexes(local(written(tmp_path, keyed(range(15_000))).file_path)) == [[]]
     assert len(page_indexes(local(written(tmp_path / "b", keyed(range(20_001))).file_path))[0]) == 2
