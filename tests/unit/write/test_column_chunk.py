@@ -159,6 +159,14 @@ def test_a_value_that_does_not_parse_is_refused(name: str, value: str) -> None:
     assert refused.value.condition == "INVALID_TABLE_PROPERTY"
 
 
+def test_an_identity_column_has_statistics(tmp_path: Path) -> None:
+    said = {"sqlext.identity.1": "ALWAYS START WITH 1 INCREMENT BY 1", f"{_NAME}stats-enabled.column.name": "false"}
+    WritePlan.from_metadata(metadata(said), "op", "lake.db.t")
+    with pytest.raises(AnalysisError, match=r"stats-enabled.column.id.*identity column") as refused:
+        WritePlan.from_metadata(metadata({**said, f"{_NAME}stats-enabled.column.id": "false"}), "op", "lake.db.t")
+    assert refused.value.condition == "INVALID_TABLE_PROPERTY"
+
+
 def test_a_column_that_is_not_there_is_told(caplog: pytest.LogCaptureFixture) -> None:
     said = {f"{_NAME}dict-encoding-enabled.column.id": "true", f"{_NAME}stats-enabled.column.nmae": "false"}
     with caplog.at_level(logging.WARNING, "sqlext.write.column_chunk"):
