@@ -14,7 +14,6 @@ import pyarrow as pa
 from sqlext.scan.deletes.delete_file_index import sequence_number
 from sqlext.scan.deletes.live_deletes import EqualityDeletes, LiveDeletes, live_deletes
 from sqlext.scan.deletes.position_delete import PositionDeleteCache
-from sqlext.scan.driver_read import driver_rows
 from sqlext.scan.equality_delete_effects import ApplicableEqualityDeletes, applicable_equality_deletes
 from sqlext.scan.files.byte_cache import ByteCache
 from sqlext.scan.files.file_columns import FileColumnsCache, Reading, all_by_field_id
@@ -31,6 +30,7 @@ from sqlext.spark.catalog.partition_grouping import grouping_keys
 from sqlext.spark.catalog.session_catalogs import Catalogs, TableVersion
 from sqlext.spark.catalog.table_handle import TableHandle
 from sqlext.spark.scan.absent_columns import absent_columns, identity_ids
+from sqlext.spark.scan.driver_read import driver_rows
 from sqlext.spark.scan.named_files import named_files
 from sqlext.spark.scan.pushdown import predicate_of
 from sqlext.spec.expression import AlwaysTrue, Predicate

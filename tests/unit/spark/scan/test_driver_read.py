@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sqlext.scan.driver_read import driver_rows
+from sqlext.spark.scan.driver_read import driver_rows
 from sqlext.spec.expression import AlwaysTrue, And, Comparison, In, Not, NotNull, Or, Predicate
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.thresholds import Thresholds
