@@ -1,8 +1,9 @@
 """The Parquet encoding of each column of a new file, chosen by a sample of its first rows.
 
 A dictionary is used if it is much smaller than the values and fits its page, deltas if neighbouring whole numbers are
-close, else plain, which zstd compresses better than a dictionary that is given up half way. BYTE_STREAM_SPLIT and
-DELTA_BYTE_ARRAY are not used, as not all vectorised readers of Spark and Iceberg read them.
+close and no dictionary is used or its entries alone take many bits, else plain, which zstd compresses better than a
+dictionary that is given up half way. BYTE_STREAM_SPLIT and DELTA_BYTE_ARRAY are not used, as not all vectorised readers
+of Spark and Iceberg read them.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -39,6 +40,10 @@ _DICTIONARY_SHARE = 0.25
 _DELTA_BLOCK = 128
 _DELTA_BLOCKS = 32
 _DELTA_SHARE = 0.7
+# Deltas of fewer bits than this share of a dictionary's are taken in its place, if its entries take so many of them.
+# Runs of few values, which take hardly a bit either way, are decoded faster with a dictionary.
+_DELTA_INSTEAD = 0.75
+_MANY_ENTRY_BITS = 4
 _WHOLE_NUMBERS = (
     IntegerType,
     LongType,
@@ -74,11 +79,17 @@ def choose_encodings(
     dictionary, delta = [], []
     for column in (one for one in columns if one.path not in shared):
         said = chunks.dictionaries.get(column.path, True if len(column.indices) > 1 else None)
-        if said or (said is None and _dictionary_pays(column.type, sample.column(column.indices[0]), rows, most)):
-            dictionary.append(column.path)
-        elif len(column.indices) > 1:
+        if said or len(column.indices) > 1:
+            dictionary += [column.path] if said else []
             continue
-        elif _is_whole_number(column.type) and _deltas_pay(column.indices[0], batches):
+        index = column.indices[0]
+        by_code = None if said is False else _dictionary_bits(column.type, sample.column(index), rows, most)
+        by_step = math.inf
+        if _is_whole_number(column.type) and (by_code is None or by_code.entry >= _MANY_ENTRY_BITS):
+            by_step = _delta_bits(index, batches)
+        if by_code is not None and by_step >= _DELTA_INSTEAD * (by_code.entry + by_code.code):
+            dictionary.append(column.path)
+        elif by_step < math.inf:
             delta.append(column.path)
     return Encodings(tuple(dictionary), tuple(delta))
 
@@ -91,16 +102,26 @@ def _spread_sample(batches: Sequence[pa.RecordBatch], rows: int) -> pa.RecordBat
     return pa.concat_batches([batch.take(pa.array(np.arange(0, batch.num_rows, stride))) for batch in batches])
 
 
-def _dictionary_pays(type: Type, values: pa.Array, rows: int, most_bytes: int) -> bool:
+class _DictionaryBits(NamedTuple):
+    """The bits that a value takes: its share of the dictionary's entries, and its code."""
+
+    entry: float
+    code: float
+
+
+def _dictionary_bits(type: Type, values: pa.Array, rows: int, most_bytes: int) -> _DictionaryBits | None:
+    """None if no dictionary pays."""
     present = len(values) - values.null_count
     if isinstance(type, BooleanType) or present == 0:
-        return False
+        return None
     distinct = _estimated_distinct(pc.count_distinct(values).as_py(), present)
     width = values.nbytes / len(values)
     if isinstance(type, DecimalType):
         width = 4 if type.precision <= 9 else 8 if type.precision <= 18 else 16
-    few = distinct <= _DICTIONARY_SHARE * rows * present / len(values)
-    return bool(few and distinct * width <= most_bytes)
+    stored = rows * present / len(values)
+    if distinct > _DICTIONARY_SHARE * stored or distinct * width > most_bytes:
+        return None
+    return _DictionaryBits(8 * width * distinct / stored, math.log2(max(distinct, 1)))
 
 
 def _estimated_distinct(seen: int, drawn: int) -> float:
@@ -118,17 +139,19 @@ def _is_whole_number(type: Type) -> bool:
     return isinstance(type, _WHOLE_NUMBERS) or (isinstance(type, DecimalType) and type.precision <= 18)
 
 
-def _deltas_pay(index: int, batches: Sequence[pa.RecordBatch]) -> bool:
-    """Whether neighbours differ in few bits, by the median of the encoding's blocks."""
+def _delta_bits(index: int, batches: Sequence[pa.RecordBatch]) -> float:
+    """The bits a value takes as the difference to its neighbour, by the median of the encoding's blocks; infinitely
+    many if differences do not pay."""
     column = max((batch.column(index) for batch in batches), key=len).slice(0, _DELTA_BLOCK * _DELTA_BLOCKS + 1)
     bits, values = _whole_numbers(column.drop_null())
     steps = np.diff(values.astype(np.float64))
     blocks = len(steps) // _DELTA_BLOCK
     if blocks == 0:
-        return False
+        return math.inf
     steps = steps[: blocks * _DELTA_BLOCK].reshape(blocks, _DELTA_BLOCK)
     spread = float(np.median(steps.max(axis=1) - steps.min(axis=1)))
-    return bool(math.log2(spread + 1) <= _DELTA_SHARE * bits)
+    needed = math.log2(spread + 1)
+    return needed if needed <= _DELTA_SHARE * bits else math.inf
 
 
 def _whole_numbers(column: pa.Array) -> tuple[int, NDArray[Any]]:

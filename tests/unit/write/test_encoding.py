@@ -37,6 +37,8 @@ def chosen(type: Type, values: object, said: ColumnChunks = DEFAULT) -> str:
         pytest.param(LongType(), GENERATOR.integers(0, 10**7, ROWS), "delta", id="foreign key"),
         pytest.param(LongType(), GENERATOR.integers(-(2**62), 2**62, ROWS), "plain", id="hash"),
         pytest.param(LongType(), GENERATOR.integers(0, 50, ROWS), "dictionary", id="small number"),
+        pytest.param(LongType(), GENERATOR.integers(0, 20_000, ROWS), "delta", id="foreign key of five rows each"),
+        pytest.param(LongType(), np.repeat(np.arange(50), ROWS // 50), "dictionary", id="runs of small numbers"),
         pytest.param(DateType(), GENERATOR.integers(8000, 10_500, ROWS).astype(np.int32), "dictionary", id="date"),
         pytest.param(StringType(), ["N", "A", "R", None] * (ROWS // 4), "dictionary", id="flag text"),
         pytest.param(StringType(), [RANDOM.randbytes(12).hex() for _ in range(ROWS)], "plain", id="free text"),
@@ -76,7 +78,7 @@ def test_a_dictionary_is_what_the_properties_say() -> None:
         assert chosen(StringType(), values) == without
         assert chosen(StringType(), values, ColumnChunks(dictionaries=(("c", False),))) == "plain"
         assert chosen(StringType(), values, ColumnChunks(dictionaries=(("c", True),))) == "dictionary"
-    numbers = np.arange(10_000) % 1_000
+    numbers = np.arange(10_000) % 100
     assert chosen(LongType(), numbers) == "dictionary"
-    assert chosen(LongType(), numbers, ColumnChunks(dictionary_bytes=2_000)) == "delta"
+    assert chosen(LongType(), numbers, ColumnChunks(dictionary_bytes=500)) == "delta"
     assert chosen(LongType(), numbers, ColumnChunks(dictionaries=(("c", False),))) == "delta"
