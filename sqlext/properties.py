@@ -247,7 +247,7 @@ PARQUET_COMPRESSION_LEVEL: TableProperty[int | None] = TableProperty(
 )
 BLOOM_FILTER_MAX_BYTES = TableProperty("write.parquet.bloom-filter-max-bytes", 1024 * 1024, _integer(1))
 PARQUET_ROW_GROUP_SIZE_BYTES = TableProperty("write.parquet.row-group-size-bytes", 128 * 1024 * 1024, _integer(1))
-PARQUET_ROW_GROUP_ROWS = TableProperty("write.parquet.row-group-limit", 1024 * 1024, _integer(1))
+PARQUET_ROW_GROUP_ROWS: TableProperty[int | None] = TableProperty("write.parquet.row-group-limit", None, _integer(1))
 PARQUET_ROW_GROUP_UNCOMPRESSED = TableProperty("write.parquet.row-group-size-track-uncompressed", False, _boolean)
 PARQUET_PAGE_BYTES = TableProperty("write.parquet.page-size-bytes", 1024 * 1024, _integer(1, 2**31 - 1))
 PARQUET_PAGE_ROWS = TableProperty("write.parquet.page-row-limit", 20_000, _integer(1, 2**31 - 1))

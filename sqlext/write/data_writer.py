@@ -25,6 +25,11 @@ from sqlext.write.write_plan import WritePlan
 
 # The most Arrow memory of a row group's rows.
 MAX_GROUP_BYTES = 128 * 1024 * 1024
+# A row group has so many rows, and more of narrow ones, until they take so many bytes of Arrow memory. Readers pass
+# over row groups, and share them among cores; of each that they do not pass over they test its dictionaries first.
+LEAST_GROUP_ROWS = 262_144
+_MOST_GROUP_ROWS = 1_048_576
+_GROUP_BYTES = 16 * 1024 * 1024
 MAX_OPEN_FILES = 64
 # The number of files that are finished at a time.
 _TOGETHER = 8
@@ -297,7 +302,12 @@ class _PartitionRows:
     @property
     def missing_rows(self) -> int:
         """The number of rows that the next row group may have beside those that wait for it."""
-        return self._plan.row_group_rows - self.count
+        most = self._plan.row_group_rows
+        if most is None:
+            most = LEAST_GROUP_ROWS
+            if self.count:
+                most = min(_MOST_GROUP_ROWS, max(most, _GROUP_BYTES * self.count // max(1, self.waiting_bytes)))
+        return max(0, most - self.count)
 
     @property
     def waiting_bytes(self) -> int:

@@ -38,6 +38,8 @@ from sqlext.write.file_layout import FileLayout
 from sqlext.write.metrics import MetricsConfig
 from sqlext.write.parquet_file import LEVELLED_CODECS
 
+_ANY_NUMBER = 2**62
+
 
 @dataclass(frozen=True)
 class WritePlan:
@@ -45,7 +47,8 @@ class WritePlan:
 
     New rows are partitioned by `spec`; `specs` are all specs of the table, since a delete file lies in the partition of
     its data file. Sizes are bytes: of a file on disk, and at most of a row group, encoded or, for
-    `uncompressed_row_groups`, before compression. `operation_id` is in the name of every file. The rows' column
+    `uncompressed_row_groups`, before compression. `row_group_rows` are the most rows of a row group; None leaves their
+    number to the writer. `operation_id` is in the name of every file. The rows' column
     `__violated` has indices into `rules`. A task keeps up to `buffer_size` bytes of rows in memory; with `spills`
     further ones go to its local disk. `io` is the store of the files, as executors reach it. With `has_origins` the
     rows have `ORIGIN_COLUMNS`, and the writer tells the origins of each file's rows.
@@ -69,7 +72,7 @@ class WritePlan:
     rules: tuple[RowRule, ...] = ()
     bloom_filters: BloomFilters = field(default_factory=BloomFilters)
     chunks: ColumnChunks = field(default_factory=ColumnChunks)
-    row_group_rows: int = PARQUET_ROW_GROUP_ROWS.default
+    row_group_rows: int | None = PARQUET_ROW_GROUP_ROWS.default
     uncompressed_row_groups: bool = PARQUET_ROW_GROUP_UNCOMPRESSED.default
     buffer_size: int = WRITE_BUFFER_SIZE.default
     spills: bool = WRITE_BUFFER_SPILLABLE.default
@@ -126,7 +129,7 @@ class WritePlan:
             rules=tuple(rules),
             bloom_filters=BloomFilters.from_properties(properties),
             chunks=_chunks(metadata),
-            row_group_rows=PARQUET_ROW_GROUP_ROWS.of(properties),
+            row_group_rows=_row_group_rows(properties),
             uncompressed_row_groups=PARQUET_ROW_GROUP_UNCOMPRESSED.of(properties),
             layout=FileLayout.from_properties(properties),
             delete_granularity=DELETE_GRANULARITY.of(properties),
@@ -141,6 +144,13 @@ def _metrics(metadata: TableMetadata) -> MetricsConfig:
     ids = identity_columns(metadata.properties)
     counted = [field.name for field in metadata.schema().fields if field.id in ids]
     return MetricsConfig.from_properties(metadata.properties).with_bounds(counted)
+
+
+def _row_group_rows(properties: Mapping[str, str]) -> int | None:
+    """As many as the bytes allow if only these are said."""
+    if PARQUET_ROW_GROUP_SIZE_BYTES.name in properties:
+        return PARQUET_ROW_GROUP_ROWS.of(properties) or _ANY_NUMBER
+    return PARQUET_ROW_GROUP_ROWS.of(properties)
 
 
 def _chunks(metadata: TableMetadata) -> ColumnChunks:

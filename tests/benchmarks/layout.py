@@ -36,7 +36,7 @@ from sqlext.write.write_plan import WritePlan
 DEFAULT = "default"
 LAYOUTS: Mapping[str, Mapping[str, str]] = {
     DEFAULT: {},
-    **{f"groups of {rows:,} rows": {"row-group-limit": str(rows)} for rows in (122_880, 262_144, 524_288, 2**30)},
+    **{f"groups of {rows:,} rows": {"row-group-limit": str(rows)} for rows in (65_536, 122_880, 524_288, 2**30)},
     **{f"pages of {rows:,} rows": {"page-row-limit": str(rows)} for rows in (2_000, 5_000, 10_000, 100_000)},
     **{f"pages of {kilobytes} KB": {"page-size-bytes": str(kilobytes * 1024)} for kilobytes in (64, 256)},
     "dictionaries of 2 MB": {"dict-size-bytes": str(2 * 2**20)},

@@ -60,6 +60,19 @@ def test_a_page_has_as_many_rows_and_a_row_group_as_many_as_are_said(tmp_path: P
     assert rows_of_pages(file, "name") == rows_of_pages(file, "id")
 
 
+def test_row_groups_have_more_rows_of_narrow_ones(tmp_path: Path) -> None:
+    def groups(folder: Path, count: int, name: str, **said: Any) -> list[int]:
+        batches = [
+            batch(KEYED, list(range(start, start + 65_536)), [name] * 65_536) for start in range(0, count, 65_536)
+        ]
+        footer = pq.read_metadata(local(written(folder, *batches, **said).file_path))
+        return [footer.row_group(number).num_rows for number in range(footer.num_row_groups)]
+
+    assert groups(tmp_path / "wide", 524_288, "n" * 60) == [262_144, 262_144]
+    assert groups(tmp_path / "narrow", 1_572_864, "n") == [1_048_576, 524_288]
+    assert groups(tmp_path / "said", 524_288, "n" * 60, row_group_size_bytes=2**27) == [524_288]
+
+
 def test_row_groups_are_full_whatever_batches_come(tmp_path: Path) -> None:
     rng = random.Random(5)
     cuts = sorted(rng.sample(range(1, 9_999), 30))
