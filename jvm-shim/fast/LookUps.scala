@@ -7,6 +7,9 @@
  * Without it a row by its key among 50,000 takes three times the time. */
 package io.sqlext
 
+import java.io.InterruptedIOException
+import java.nio.channels.ClosedByInterruptException
+
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
@@ -28,7 +31,11 @@ object LookUps extends ColumnarRule {
 
   private def lookedUp(plan: SparkPlan): SparkPlan = of(plan) match {
     case Some(found) => LookUpExec(plan)(found)
-    case None => plan.mapChildren(lookedUp)
+    case None => plan match {
+      // All rows of the files would be taken for the few that match.
+      case FilterExec(_, _: BatchScanExec) => plan
+      case _ => plan.mapChildren(lookedUp)
+    }
   }
 
   private def of(plan: SparkPlan): Option[LookUp] = plan match {
@@ -47,10 +54,10 @@ object LookUps extends ColumnarRule {
       case _ => None
     }
 
-  /** Whether the driver evaluates it as a task does. */
+  /** Whether the driver evaluates it as a task does, and in about as little time as it takes to read the row. */
   private def isPlain(expression: Expression): Boolean = expression.deterministic && !expression.exists {
     case _: Attribute => false
-    case _: PlanExpression[_] | _: Unevaluable => true
+    case _: PlanExpression[_] | _: Unevaluable | _: UserDefinedExpression => true
     case _ => false
   }
 }
@@ -59,28 +66,52 @@ object LookUps extends ColumnarRule {
 private[sqlext] class LookUp(scan: SqlextScan, output: Seq[Attribute], condition: Option[Expression], columns: Seq[NamedExpression]) {
   def most: Long = scan.driverRows
 
-  /** None where the files have more rows, as their readers give them, than the driver reads. */
-  def rows(): Option[Array[InternalRow]] = {
+  /** The rows, or the first `wanted` of them. None where the files have more rows, as their readers give them, than the
+    * driver reads, or more of them match than it keeps: a file unpacks to many times its size. Tasks read again what
+    * fails, and tell of it: they may reach a file that the driver cannot. */
+  def rows(wanted: Int = Int.MaxValue): Option[Array[InternalRow]] =
+    try read(wanted)
+    catch { case NonFatal(failure) if !LookUp.isInterrupted(failure) => None }
+
+  private def read(wanted: Int): Option[Array[InternalRow]] = {
     val matches = condition.map(one => InterpretedPredicate(BindReferences.bindReference(one, output)))
     val projected = InterpretedUnsafeProjection.createProjection(BindReferences.bindReferences(columns, output))
     val found = new ArrayBuffer[InternalRow]
     var left = most
+    var bytesLeft = LookUp.mostBytes
     val factory = scan.readerFactory
-    def take(row: InternalRow): Unit = if (matches.forall(_.eval(row))) found += projected(row).copy()
+    def fits: Boolean = left >= 0 && bytesLeft >= 0 && found.size <= LookUp.mostKept
+    def isOpen: Boolean = fits && found.size < wanted
+    def take(row: InternalRow): Unit = if (isOpen && matches.forall(_.eval(row))) {
+      val kept = projected(row).copy()
+      bytesLeft -= kept.getSizeInBytes
+      found += kept
+    }
 
     def readAll[T](reader: PartitionReader[T])(count: T => Int)(take: T => Unit): Unit =
-      try while (left >= 0 && reader.next()) {
+      try while (isOpen && reader.next()) {
         val read = reader.get()
         left -= count(read)
-        if (left >= 0) take(read)
+        take(read)
       } finally reader.close()
 
     def readAllOf(file: InputPartition): Unit =
       if (factory.supportColumnarReads(file)) readAll(factory.createColumnarReader(file))(_.numRows)(_.rowIterator.asScala.foreach(take))
       else readAll(factory.createReader(file))(_ => 1)(take)
 
-    scan.wholeFiles.iterator.takeWhile(_ => left >= 0).foreach(readAllOf)
-    Option.when(left >= 0)(found.toArray)
+    scan.wholeFiles.iterator.takeWhile(_ => isOpen).foreach(readAllOf)
+    Option.when(fits)(found.toArray)
+  }
+}
+
+private object LookUp {
+  /** Of rows that match. They are sent to one task, where a node above needs one. */
+  private val mostKept = 4096
+  private val mostBytes = 4L * 1024 * 1024
+
+  private def isInterrupted(failure: Throwable): Boolean = Iterator.iterate(failure)(_.getCause).takeWhile(_ != null).exists {
+    case _: InterruptedException | _: InterruptedIOException | _: ClosedByInterruptException => true
+    case _ => false
   }
 }
 
@@ -97,8 +128,7 @@ case class LookUpExec(child: SparkPlan)(@transient private val lookUp: LookUp) e
     Map("numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows read by the driver"))
 
   @transient private lazy val found: Option[Array[InternalRow]] = {
-    // Tasks read again what fails, and tell of it: they may reach a file that the driver cannot.
-    val rows = try lookUp.rows() catch { case NonFatal(_) => None }
+    val rows = lookUp.rows()
     rows.foreach { some =>
       longMetric("numOutputRows") += some.length
       SQLMetrics.postDriverMetricUpdates(sparkContext, sparkContext.getLocalProperty("spark.sql.execution.id"), metrics.values.toSeq)
@@ -109,7 +139,7 @@ case class LookUpExec(child: SparkPlan)(@transient private val lookUp: LookUp) e
   override protected def doExecute(): RDD[InternalRow] =
     found.map(rows => sparkContext.parallelize(rows.toSeq, 1)).getOrElse(child.execute())
   override def executeCollect(): Array[InternalRow] = found.getOrElse(child.executeCollect())
-  override def executeTake(count: Int): Array[InternalRow] = found.map(_.take(count)).getOrElse(child.executeTake(count))
+  override def executeTake(count: Int): Array[InternalRow] = lookUp.rows(count).getOrElse(child.executeTake(count))
   override def executeTail(count: Int): Array[InternalRow] = found.map(_.takeRight(count)).getOrElse(child.executeTail(count))
   override def executeToIterator(): Iterator[InternalRow] = found.map(_.iterator).getOrElse(child.executeToIterator())
 }

@@ -59,8 +59,6 @@ SHAPES = {
     "v3": ("", {"format-version": "3"}),
     "equality": ("", {"format-version": "2", "write.upsert.mode": "equality"}),
     "buckets": ("PARTITIONED BY (bucket(3, id))", {"format-version": "3"}),
-    "avro": ("", {"format-version": "2", "write.format.default": "avro"}),
-    "orc": ("", {"format-version": "2", "write.format.default": "orc"}),
 }
 
 
@@ -147,6 +145,36 @@ def test_what_fails_is_left_to_tasks_and_told_by_them(spark: SparkSession, table
             spark.sql(f"SELECT s FROM {table_name} WHERE id = 1").collect()
         messages.append(str(caught.value).splitlines()[0])
     assert messages[0] == messages[1]
+
+
+def test_more_rows_than_the_driver_keeps_are_left_to_tasks(spark: SparkSession, table_name: str) -> None:
+    spark.sql(f"CREATE TABLE {table_name} (id BIGINT, kind STRING, wide STRING)")
+    rows = "SELECT id, IF(id < 5000, 'many', 'few'), repeat(CAST(id % 10 AS STRING), 16384) FROM range(5300)"
+    spark.sql(f"INSERT INTO {table_name} {rows}")
+    with planned(spark, driver_bytes=2**40):
+
+        def jobs(select: str, kind: str) -> int:
+            return _jobs(spark, lambda: spark.sql(f"SELECT {select} FROM {table_name} WHERE kind = '{kind}'").collect())
+
+        assert jobs("id", "many") == 1
+        assert jobs("id", "few") == 0
+        assert jobs("wide", "few") == 1
+        first = f"SELECT id FROM {table_name} WHERE kind = 'many' LIMIT 3"
+        assert _jobs(spark, lambda: spark.sql(first).collect()) == 0
+        assert (
+            spark.sql(f"SELECT sum(length(wide)) FROM {table_name} WHERE kind = 'many'").collect()[0][0] == 5000 * 16384
+        )
+
+
+@pytest.mark.parametrize("format", ["orc", "parquet"])
+def test_files_of_other_formats(spark: SparkSession, table_name: str, tmp_path: Path, format: str) -> None:
+    spark.sql("SELECT id, concat('n', id) AS s FROM range(5000)").coalesce(1).write.format(format).save(f"{tmp_path}/f")
+    spark.sql(f"CREATE TABLE {table_name} (id BIGINT, s STRING)")
+    source = f"`{format}`.`{tmp_path}/f`"
+    spark.sql(f"CALL lake.system.add_files(table => '{table_name}', source_table => '{source}')")
+    query = f"SELECT s FROM {table_name} WHERE id = 77"
+    assert _jobs(spark, lambda: spark.sql(query).collect()) == 0
+    assert [row.s for row in spark.sql(query).collect()] == ["n77"]
 
 
 def test_explain_names_the_limit(spark: SparkSession, table_name: str) -> None:
