@@ -54,11 +54,12 @@ object LookUps extends ColumnarRule {
       case _ => None
     }
 
-  /** Whether the driver evaluates it as a task does, and in about as little time as it takes to read the row. */
+  /** Whether the driver evaluates it as a task does, in about as little time as it takes to read the row, and nothing is
+    * left in it, as the value of a lambda's variable would be: the plan has the same expression for tasks. */
   private def isPlain(expression: Expression): Boolean = expression.deterministic && !expression.exists {
     case _: Attribute => false
-    case _: PlanExpression[_] | _: Unevaluable | _: UserDefinedExpression => true
-    case _ => false
+    case _: PlanExpression[_] | _: Unevaluable | _: UserDefinedExpression | _: HigherOrderFunction | _: NamedLambdaVariable => true
+    case other => other.stateful
   }
 }
 

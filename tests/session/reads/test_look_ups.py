@@ -50,9 +50,12 @@ CONDITIONS = (
 SELECTS = (
     "SELECT * FROM {table} WHERE {where}",
     "SELECT upper(name), point.inner.y, flags, id + 1 FROM {table} WHERE {where}",
+    "SELECT id, transform(items, item -> item + id), exists(items, item -> item = 78) FROM {table} WHERE {where}",
     "SELECT count(*), max(at), sum(root) FROM {table} WHERE {where}",
     "SELECT * EXCEPT (flags), _pos, _spec_id, _file FROM {table} WHERE {where}",
     "SELECT a.*, b.name FROM (SELECT * FROM {table} WHERE {where}) a JOIN {table} b ON a.id = b.id",
+    "SELECT b.id, a.items FROM {table} b JOIN (SELECT id, filter(items, item -> item > 5) AS items FROM {table}"
+    " WHERE {where}) a ON a.id = b.id",
 )
 SHAPES = {
     "v2": ("", {"format-version": "2"}),
