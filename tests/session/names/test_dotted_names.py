@@ -28,7 +28,7 @@ def test_a_filter_on_the_one_is_no_filter_on_the_other(
     """Parquet's Java reader looks up dictionaries by dotted path, so the one's is taken for the other's."""
     if has_dictionaries:
 
-        def as_others_write(columns: object, batches: object) -> Encodings:
+        def as_others_write(columns: object, batches: object, chunks: object) -> Encodings:
             return Encodings(("id", "s.k"), ())
 
         monkeypatch.setattr(data_writer, "choose_encodings", as_others_write)
@@ -42,3 +42,16 @@ def test_a_filter_on_the_one_is_no_filter_on_the_other(
         stored = spark.read.parquet(file[0])
         mine = [row[0] for row in stored.where("s.k = 1 OR `s.k` = 2").collect()]
         assert has_dictionaries or mine == [row[0] for row in stored.collect()], "Spark's own reader finds them too"
+
+
+@pytest.mark.parametrize("columns", ["s STRUCT<k: INT>, `s.k` INT", "`s.k` INT, s STRUCT<k: INT>"])
+def test_pages_of_the_one_are_not_passed_over_by_the_bounds_of_the_other(
+    spark: SparkSession, table_name: str, columns: str
+) -> None:
+    limits = "'write.parquet.page-row-limit'='100', 'write.parquet.row-group-limit'='500'"
+    spark.sql(f"CREATE TABLE {table_name} (id INT, {columns}) TBLPROPERTIES ({limits})")
+    rows = "SELECT /*+ COALESCE(1) */ id, named_struct('k', id), 999 - id FROM range(1000)"
+    spark.sql(f"INSERT INTO {table_name} (id, s, `s.k`) {rows}")
+    for value in (0, 99, 100, 499, 500, 730, 999):
+        for condition, id in ((f"s.k = {value}", value), (f"`s.k` = {value}", 999 - value)):
+            assert [row.id for row in spark.table(table_name).where(condition).collect()] == [id], condition
