@@ -58,11 +58,11 @@ def test_columns_of_nulls(spark: SparkSession, iceberg: IcebergJudge, table_name
 def test_partitions_of_fixed_values(spark: SparkSession, iceberg: IcebergJudge, table_name: str) -> None:
     t = table_name
     columns = "(id INT, f FIXED(4))"
-    with pytest.raises(AnalysisException, match=r"INVALID_PARTITION_TRANSFORM.*use bucket"):
+    with pytest.raises(AnalysisException, match=r"INVALID_PARTITION_TRANSFORM.*Use bucket"):
         spark.sql(f"CREATE TABLE {t} {columns} PARTITIONED BY (f)")
     spark.sql(f"CREATE TABLE {t} {columns}")
     spark.sql(f"INSERT INTO {t} VALUES (1, X'01020304'), (2, NULL)")
-    with pytest.raises(AnalysisException, match=r"INVALID_PARTITION_TRANSFORM.*use bucket"):
+    with pytest.raises(AnalysisException, match=r"INVALID_PARTITION_TRANSFORM.*Use bucket"):
         spark.sql(f"ALTER TABLE {t} ADD PARTITION FIELD f")
     iceberg.sql(f"ALTER TABLE {t} ADD PARTITION FIELD f")
     iceberg.sql(f"INSERT INTO {t} VALUES (3, X'00000004'), (4, NULL), (5, X'FFFFFFFF')")

@@ -201,6 +201,7 @@ class Copy:
                 raise
 
 
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(
     ("version", "mode", "itself", "partitioned"),
     [
