@@ -65,8 +65,6 @@ object LookUps extends ColumnarRule {
 
 /** `condition` and `columns` are those of the plan's nodes above the scan. */
 private[sqlext] class LookUp(scan: SqlextScan, output: Seq[Attribute], condition: Option[Expression], columns: Seq[NamedExpression]) {
-  def most: Long = scan.driverRows
-
   /** The rows, or the first `wanted` of them. None where the files have more rows, as their readers give them, than the
     * driver reads, or more of them match than it keeps: a file unpacks to many times its size. Tasks read again what
     * fails, and tell of it: they may reach a file that the driver cannot. */
@@ -78,7 +76,7 @@ private[sqlext] class LookUp(scan: SqlextScan, output: Seq[Attribute], condition
     val matches = condition.map(one => InterpretedPredicate(BindReferences.bindReference(one, output)))
     val projected = InterpretedUnsafeProjection.createProjection(BindReferences.bindReferences(columns, output))
     val found = new ArrayBuffer[InternalRow]
-    var left = most
+    var left = scan.driverRows
     var bytesLeft = LookUp.mostBytes
     val factory = scan.readerFactory
     def fits: Boolean = left >= 0 && bytesLeft >= 0 && found.size <= LookUp.mostKept
@@ -124,7 +122,7 @@ case class LookUpExec(child: SparkPlan)(@transient private val lookUp: LookUp) e
   override protected def withNewChildInternal(newChild: SparkPlan): SparkPlan = LookUpExec(newChild)(lookUp)
   override def nodeName: String = "LookUp"
   override def simpleString(maxFields: Int): String =
-    s"LookUp [by the driver if it has to read at most ${lookUp.most} rows of data files, else by tasks]"
+    "LookUp [by the driver if it has to read few rows of data files (sqlext.plan.looked-up-rows), else by tasks]"
   override lazy val metrics: Map[String, SQLMetric] =
     Map("numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows read by the driver"))
 
