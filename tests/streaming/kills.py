@@ -105,7 +105,8 @@ class KilledStreams:
         may_not_come = fault in COMPACTION_FAULTS
         nth = 1 if fault == "claimed" or may_not_come else self._rng.randint(1, FILES_A_RUN)
         ended = self._run(stream, fault, nth)
-        assert ended == -9 or (may_not_come and ended == 0), f"{stream} came to {fault} less than {nth} times"
+        told = f"{stream} came to {fault} less than {nth} times and ended with {ended}:\n{self._last_output()}"
+        assert ended == -9 or (may_not_come and ended == 0), told
         self.kills[f"{stream} {fault}"] += ended == -9
         self._do(self._rng.choice(IN_BETWEEN))
 
@@ -163,6 +164,10 @@ class KilledStreams:
         with (self._folder / "errors.txt").open("a") as errors:
             process = subprocess.Popen(command, stdout=errors, stderr=errors, start_new_session=True, env=os.environ)
             return process.wait(600)
+
+    def _last_output(self) -> str:
+        """Of the processes that were killed."""
+        return (self._folder / "errors.txt").read_text(errors="replace")[-8_000:]
 
     def _do(self, what: str) -> None:
         """What others do to the tables while the streams are down."""
