@@ -27,7 +27,7 @@ from sqlext.commit.actions.schema_change import WriteWithSchema
 from sqlext.commit.actions.stream_progress import AdvanceStream, StreamProgress
 from sqlext.commit.actions.table_creation import CreateTable, MakeFoundTable, ReplaceTable
 from sqlext.commit.actions.undo_commit import UndoOnce
-from sqlext.commit.state.identity_change import GiveIdentities
+from sqlext.commit.state.identity_change import GiveIdentities, RecordExamined
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.manifests.row_origins import RowOrigins
@@ -57,6 +57,7 @@ OF_FILES: dict[type, Callable[[Sequence[ContentFile], int], Action]] = {
     WriteWithSchema: lambda files, head: WriteWithSchema(AppendFiles(files), SCHEMA, 0, 2),
     UndoOnce: lambda files, head: UndoOnce(head, AppendFiles(files)),
     GiveIdentities: lambda files, head: GiveIdentities(AppendFiles(files), {}, {}, {}),
+    RecordExamined: lambda files, head: RecordExamined(AppendFiles(files), {}),
     RecordedAction: lambda files, head: RecordedAction(AppendFiles(files), None),  # type: ignore[arg-type]
 }
 NOT_THEIRS: dict[type, Callable[[Sequence[ContentFile], int], Action]] = {
