@@ -119,6 +119,7 @@ def _counts(ask: Callable[[str], list[list[Any]]], relation: str, conditions: Se
     return [count for _, count in sorted(ask(" UNION ALL ".join(branches)))]
 
 
+@pytest.mark.turns(1)
 @pytest.mark.parametrize("seed", range(4))
 def test_no_value_is_missed(judged: Judged, seed: int) -> None:
     spark, t = judged.spark, judged.table

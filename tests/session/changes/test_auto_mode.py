@@ -35,7 +35,7 @@ def explained(spark: SparkSession, statement: str) -> str:
     return text.splitlines()[1]
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(1)
 @pytest.mark.parametrize("version", [2, 3])
 @pytest.mark.parametrize(
     "statement",
