@@ -4,7 +4,7 @@
  * A job of Spark takes longer to start than a page of a data file to read. The readers are those of the tasks, and
  * Spark's own condition is evaluated on their rows; where files turn out to have more rows, tasks read them.
  *
- * Without it a row by its key among 50,000 takes three times the time. */
+ * Without it a row by its key takes twice the time, among 50,000 and among 1.5 M. */
 package io.sqlext
 
 import java.io.InterruptedIOException
