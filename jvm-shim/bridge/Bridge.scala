@@ -88,7 +88,7 @@ object Bridge {
     JobNames.of(session, title, arguments.get("text").map(_.toString)) { NewestVersions.inCommand {
       val settings = session.conf.getAll
       val planned = arguments ++ Map(
-        "plan_settings" -> planSettings(session),
+        "plan_settings" -> planSettings(settings),
         "batch_settings" -> settings.filter(_._1.startsWith(batchSettings)),
         "transaction_of" -> session.conf.getOption(SparkInternals.transactionOf).orNull)
       answered(_.run(session, command, json.writeValueAsString(planned), rows)) match {
@@ -97,9 +97,9 @@ object Bridge {
       }
     } }
 
-  /** The settings by which Python plans. */
-  private[sqlext] def planSettings(session: SparkSession): Map[String, String] =
-    session.conf.getAll.filter(_._1.startsWith(planPrefix))
+  /** Those of a session's settings by which Python plans. */
+  private[sqlext] def planSettings(settings: Map[String, String]): Map[String, String] =
+    settings.filter(_._1.startsWith(planPrefix))
 
   /** A question whose answer changes what sessions see. */
   def change(question: String, arguments: Map[String, Any]): JsonNode =

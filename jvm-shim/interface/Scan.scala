@@ -99,7 +99,7 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Pred
     "grouping" -> grouping.map(_.fields),
     "limit" -> limit,
     "first_rows" -> firstRows.map(_.described),
-    "plan_settings" -> Bridge.planSettings(spark)))
+    "plan_settings" -> Bridge.planSettings(spark.conf.getAll)))
 
   override def filterAttributes: Array[NamedReference] =
     if (table.role.isInstanceOf[EqualityDeletes]) Array.empty

@@ -69,7 +69,7 @@ class ColumnChunks:
             _LOG.warning("%s has no effect: this version of PyArrow cannot", PARQUET_PAGE_ROWS.name)
 
     def without_columns(self) -> ColumnChunks:
-        """The same sizes for files that have none of the table's columns."""
+        """The sizes of pages and dictionaries alone, for position-delete files, which have no column of the table."""
         return replace(self, dictionaries=(), statistics=())
 
     def of_files(self, schema: Schema, columns: Sequence[ParquetColumn]) -> FileChunks:

@@ -241,10 +241,8 @@ class ContentWriter:
         """The encodings of an earlier file of this writer; chosen again if these batches are a much larger sample."""
         rows = sum(batch.num_rows for batch in batches)
         if self._encodings is None or rows > _MORE_ROWS * self._judged_rows:
-            self._encodings, self._judged_rows = (
-                choose_encodings(self._layout.columns, batches, self._layout.chunks),
-                rows,
-            )
+            self._encodings = choose_encodings(self._layout.columns, batches, self._layout.chunks)
+            self._judged_rows = rows
         return self._encodings
 
     def _finish_files(self, together: Sequence[_PartitionRows]) -> None:
