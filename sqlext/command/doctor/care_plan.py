@@ -23,6 +23,7 @@ from sqlext.scan.scan_plan import FileScanTask, plan_scan
 from sqlext.scan.sorted_runs import find_buckets
 from sqlext.spec.expression import AlwaysTrue
 from sqlext.spec.metadata.metadata_update import RemoveSnapshots
+from sqlext.storage.in_threads import each_below
 
 
 def health(catalog: Catalog | None, table: LoadedTable, state: TableState, now_ms: int) -> Sequence[Measure]:
@@ -103,5 +104,6 @@ def _expiry(catalog: Catalog | None, table: LoadedTable, state: TableState, now_
 def _expirable_files(catalog: Catalog, table: LoadedTable, state: TableState, gone: tuple[int, ...]) -> frozenset[str]:
     """The table's own files that nothing needs without the snapshots `gone`."""
     owns = catalog.owned_by(table)
-    files = unreachable_files(state.io, state.manifests, state.metadata, RemoveSnapshots(gone).apply(state.metadata))
+    before, each = state.metadata, each_below(state.metadata.location)
+    files = unreachable_files(state.io, state.manifests, before, RemoveSnapshots(gone).apply(before), each)
     return frozenset(path for paths in files.in_order for path in paths if owns(path))

@@ -70,16 +70,17 @@ def expire_snapshots(
     """
     catalog = environment.catalogs.catalog(catalog_name)
     owns = catalog.owned_by(table)
+    if each is None:
+        each = each_below(table.metadata.location)
     gone, expected, files = _planned(environment, catalog, table, action, each)
     before, after = table.metadata, environment.commit(catalog_name, table, action).table
     if _ids(after.metadata) != _ids(expected):
         # Other commits came first, or more has expired since.
         before = _base_of(catalog, table, after)
         files = _found_again(environment, catalog, before, after.metadata, each)
-    way = each_below(before.location) if each is None else each
     removed: set[str] = set()
     for paths in files.in_order:
-        removed |= deleted(catalog.io, paths, way, environment.progress, owns)
+        removed |= deleted(catalog.io, paths, each, environment.progress, owns)
     kept_for = {name: len(ids) for name, ids in gone.kept_for.items()}
     return ExpiredFiles(files, frozenset(removed), len(before.snapshots_not_in(after.metadata)), kept_for)
 
@@ -90,12 +91,12 @@ def expirable_files(
     """The files that `expire_snapshots` would delete. Raises as it."""
     catalog = environment.catalogs.catalog(catalog_name)
     owns = catalog.owned_by(table)
-    *_, files = _planned(environment, catalog, table, action)
+    *_, files = _planned(environment, catalog, table, action, each_below(table.metadata.location))
     return frozenset(path for paths in files.in_order for path in paths if owns(path))
 
 
 def _planned(
-    environment: Environment, catalog: Catalog, table: LoadedTable, action: ExpireSnapshots, each: Each | None = None
+    environment: Environment, catalog: Catalog, table: LoadedTable, action: ExpireSnapshots, each: Each
 ) -> tuple[Expired, TableMetadata, UnreachableFiles]:
     """What expires now, the table without these snapshots, and the files that nothing needs then."""
     name, before = CatalogNames(catalog.name).table(table.identifier), table.metadata
@@ -107,7 +108,7 @@ def _planned(
 
 
 def _found_again(
-    environment: Environment, catalog: Catalog, before: TableMetadata, after: TableMetadata, each: Each | None
+    environment: Environment, catalog: Catalog, before: TableMetadata, after: TableMetadata, each: Each
 ) -> UnreachableFiles:
     """The unreachable files after the commit; none if they cannot be told, which are then left as orphan files."""
     try:

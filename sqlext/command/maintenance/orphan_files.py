@@ -115,7 +115,8 @@ def remove_orphan_files(
     """Deletes `orphan_files` and returns those that are gone; `each` is as in `expire_snapshots`. Raises as it."""
     orphans = orphan_files(environment, catalog_name, table, search)
     io = environment.catalogs.catalog(catalog_name).io
-    each = each_below(table.metadata.location) if each is None else each
+    if each is None:
+        each = each_below(table.metadata.location)
     gone = set(deleted(io, [path for path in orphans if version_number(path) is None], each, environment.progress))
     for path in sorted((path for path in orphans if version_number(path) is not None), key=_number):
         # A version that is left behind a gap could be made again by a writer that has its predecessor.

@@ -11,7 +11,7 @@ from sqlext.catalog.owned_files import own_folders
 from sqlext.errors import SqlextError, UnsupportedError
 from sqlext.spec.metadata.table_metadata import TableMetadata, decode_table_metadata, metadata_beginning
 from sqlext.storage.file_io import FileIO
-from sqlext.storage.in_threads import in_threads
+from sqlext.storage.in_threads import each_below
 from sqlext.storage.location import is_below, join, metadata_location, same_place
 
 _METADATA_FILE = re.compile(r"[^/]*\.metadata\.json(\.gz)?")
@@ -41,7 +41,8 @@ def unknown_metadata_files(io: FileIO, table: LoadedTable, listed: Collection[st
         if is_metadata_file(path) and same_place(path) not in known and same_place(path.rpartition("/")[0]) in own
     ]
     unknown = set()
-    for path, uuid in zip(others, in_threads(lambda path: _table_uuid(io, path), others), strict=True):
+    uuids = each_below(table.metadata.location)(lambda path: _table_uuid(io, path), others)
+    for path, uuid in zip(others, uuids, strict=True):
         if uuid is None:
             unknown.add(path)
         elif uuid.lower() != table.metadata.table_uuid.lower():

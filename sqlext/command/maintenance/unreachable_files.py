@@ -15,7 +15,7 @@ from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.stored_changelog import changelog_ids
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
-from sqlext.storage.in_threads import Each, each_below
+from sqlext.storage.in_threads import Each
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ NOTHING = UnreachableFiles({}, frozenset(), frozenset(), frozenset(), frozenset(
 
 
 def unreachable_files(
-    io: FileIO, manifests: ManifestCache, before: TableMetadata, after: TableMetadata, each: Each | None = None
+    io: FileIO, manifests: ManifestCache, before: TableMetadata, after: TableMetadata, each: Each
 ) -> UnreachableFiles:
     """Files that snapshots of `before` need and no snapshot of `after` does; `each` reads one or several at a time.
 
@@ -50,7 +50,6 @@ def unreachable_files(
     gone = before.snapshots_not_in(after)
     if not gone:
         return NOTHING
-    each = each_below(before.location) if each is None else each
     # What expired snapshots alone list is read once.
     of_gone = SnapshotFiles(io, ManifestCache(0), each, lost_is_empty=True)
     of_kept = SnapshotFiles(io, manifests, each)

@@ -63,12 +63,18 @@ def test_shared_files_are_never_due(tmp_path: Path) -> None:
     assert not expiry_is_due(lake.load().metadata, lake.clock() + 6 * _DAY_MS)
 
 
-def test_the_background_expires_and_says_so(tmp_path: Path) -> None:
-    lake = Lake(tmp_path)
+def _lake_of_old_snapshots(folder: Path) -> Lake:
+    """Its table has five, of which four have expired."""
+    lake = Lake(folder)
     lake.create(KEYED.format("'write-only'='false'"))
     for id in range(5):
         lake.append(id=[id], s=["a"])
     lake.clock.now_ms += 6 * _DAY_MS
+    return lake
+
+
+def test_the_background_expires_and_says_so(tmp_path: Path) -> None:
+    lake = _lake_of_old_snapshots(tmp_path)
     assert ask_for_expiry(lake.environment, lake.target())
     assert not ask_for_expiry(lake.environment, lake.target())
     assert lake.environment.care.wait(30)
@@ -79,11 +85,7 @@ def test_the_background_expires_and_says_so(tmp_path: Path) -> None:
 
 
 def test_the_background_gives_way_after_each_file(tmp_path: Path) -> None:
-    lake = Lake(tmp_path)
-    lake.create(KEYED.format("'write-only'='false'"))
-    for id in range(5):
-        lake.append(id=[id], s=["a"])
-    lake.clock.now_ms += 6 * _DAY_MS
+    lake = _lake_of_old_snapshots(tmp_path)
     pauses: list[float] = []
     assert ask_for_expiry(replace(lake.environment, sleep=pauses.append), lake.target())
     assert lake.environment.care.wait(30)
