@@ -36,6 +36,7 @@ from sqlext.spark.bridge.catalog_bridge import CatalogBridge
 from sqlext.spark.bridge.gateway import attached_bridge, load_shim, make_whole, register, ship_jars
 from sqlext.spark.bridge.refusals import (
     refuse_catalog_class,
+    refuse_catalog_option,
     refuse_continuous_stream,
     refuse_expression,
     refuse_nested_column,
@@ -226,6 +227,7 @@ def attach(spark: SparkSession) -> SparkSession:
         "metadata rows": scans.metadata_rows,
         "result schema": calls.result_schema,
         "refuse catalog class": refuse_catalog_class,
+        "refuse catalog option": refuse_catalog_option,
         "refuse continuous stream": refuse_continuous_stream,
         "refuse expression": refuse_expression,
         "refuse nested column": refuse_nested_column,

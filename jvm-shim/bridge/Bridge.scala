@@ -30,6 +30,7 @@ private case class OpenCatalog(name: String, options: Map[String, String], conte
 
 object Bridge {
   private val keptBytes = 64L * 1024 * 1024
+  private val catalogPrefix = "spark.sql.catalog."
   private val planPrefix = "sqlext.plan."
   private val batchSettings = "sqlext.txn."
   @volatile private var python: Bridge = _
@@ -63,6 +64,16 @@ object Bridge {
   private def askToOpen(catalog: OpenCatalog): Unit =
     ask("initialize catalog", Map("catalog" -> catalog.name, "options" -> catalog.options))
 
+  /** Spark hands a catalog its options once. One that a session sets afterwards would have no effect, as that of another
+    * warehouse: rows would go into the one before. */
+  def requireOptionsOfUse(settings: Map[String, String], catalogs: String => Boolean): Unit =
+    for ((key, value) <- settings if key.startsWith(catalogPrefix)) {
+      val (name, option) = key.drop(catalogPrefix.length).span(_ != '.')
+      if (option.nonEmpty && catalogs(name))
+        for (catalog <- Option(opened.get(name)) if !catalog.options.get(option.tail).contains(value))
+          throw refusal("refuse catalog option", Map("catalog" -> name, "option" -> option.tail))
+    }
+
   def ask(question: String, arguments: Map[String, Any]): JsonNode =
     decode(answered(_.ask(question, json.writeValueAsString(arguments))))
 
@@ -87,6 +98,7 @@ object Bridge {
   def run(session: SparkSession, command: String, title: String, arguments: Map[String, Any], rows: DataFrame): JsonNode =
     JobNames.of(session, title, arguments.get("text").map(_.toString)) { NewestVersions.inCommand {
       val settings = session.conf.getAll
+      requireOptionsOfUse(settings, _ => true)
       val planned = arguments ++ Map(
         "plan_settings" -> planSettings(settings),
         "batch_settings" -> settings.filter(_._1.startsWith(batchSettings)),

@@ -162,8 +162,10 @@ class Catalog extends TableCatalog with SupportsNamespaces with FunctionCatalog 
     try Bridge.ask(question, asked(namespace, more))
     catch { case e: SqlextException if e.getCondition == "SCHEMA_NOT_FOUND" => throw new NoSuchNamespaceException(namespace) }
 
-  private def asked(namespace: Array[String], more: Map[String, Any]): Map[String, Any] =
+  private def asked(namespace: Array[String], more: Map[String, Any]): Map[String, Any] = {
+    Bridge.requireOptionsOfUse(SQLConf.get.getAllConfs, _ == catalog)
     more ++ Map("catalog" -> catalog, "namespace" -> namespace.toSeq, "session" -> SparkInternals.sessionId)
+  }
 
   private def texts(node: JsonNode): Array[String] = node.elements.asScala.map(_.asText).toArray
 }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
@@ -39,6 +40,7 @@ FILES_A_RUN = 2
 KEYS = 5
 _FAULTS_OF = {"log": FAULTS, "state": FAULTS + COMPACTION_FAULTS, "counted": COUNTED_FAULTS}
 IN_BETWEEN = ("nothing", "expiry", "rollback", "compaction", "another query")
+_numbers = itertools.count(1)
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,8 @@ class KilledStreams:
         self._rng = random.Random(seed)
         self._folder = folder
         self._warehouse = folder / "warehouse"
+        # A session keeps a catalog as it was opened, so a name serves one warehouse.
+        self._in_session = f"killed{next(_numbers)}"
         self._files: dict[str, list[list[dict[str, Any]]]] = {SOURCE: [], OTHER_SOURCE: []}
         # By table: the files whose rows a rollback has taken.
         self._rolled_back: dict[str, set[tuple[str, int]]] = {table: set() for table in tables}
@@ -81,16 +85,18 @@ class KilledStreams:
             (folder / source).mkdir(parents=True)
 
     def create_tables(self) -> None:
-        """In the parent's session, whose catalog `killed` is on the streams' warehouse."""
-        spark = self._spark
-        spark.conf.set("spark.sql.catalog.killed", "io.sqlext.Catalog")
-        spark.conf.set("spark.sql.catalog.killed.warehouse", str(self._warehouse))
+        """In the parent's session, where a catalog is opened on the streams' warehouse."""
+        spark, catalog = self._spark, self._in_session
+        spark.conf.set(f"spark.sql.catalog.{catalog}", "io.sqlext.Catalog")
+        spark.conf.set(f"spark.sql.catalog.{catalog}.warehouse", str(self._warehouse))
         mode = self._rng.choice(["resolved", "equality"])
-        spark.sql("CREATE NAMESPACE killed.db")
-        spark.sql("CREATE TABLE killed.db.log (id BIGINT, v STRING)")
-        spark.sql("CREATE TABLE killed.db.counted (number BIGINT GENERATED ALWAYS AS IDENTITY, id BIGINT, v STRING)")
+        spark.sql(f"CREATE NAMESPACE {catalog}.db")
+        spark.sql(f"CREATE TABLE {catalog}.db.log (id BIGINT, v STRING)")
         spark.sql(
-            "CREATE TABLE killed.db.state (id BIGINT, v STRING, PRIMARY KEY (id)) TBLPROPERTIES"
+            f"CREATE TABLE {catalog}.db.counted (number BIGINT GENERATED ALWAYS AS IDENTITY, id BIGINT, v STRING)"
+        )
+        spark.sql(
+            f"CREATE TABLE {catalog}.db.state (id BIGINT, v STRING, PRIMARY KEY (id)) TBLPROPERTIES"
             f" ('format-version'='{self._rng.choice([2, 3])}', 'write.upsert.mode'='{mode}', 'bucket'='2',"
             " 'num-sorted-run.compaction-trigger'='2')"
         )
@@ -117,7 +123,7 @@ class KilledStreams:
     def check(self) -> None:
         """The tables against the model, and nothing is left of what was staged."""
         for table in self._tables:
-            rows = self._spark.table(f"killed.db.{table}").collect()
+            rows = self._spark.table(f"{self._in_session}.db.{table}").collect()
             found = sorted((row.id, row.v) for row in rows)
             events = self._events(table)
             told = events if MODES[table] == "append" else folded(events).values()
@@ -180,9 +186,9 @@ class KilledStreams:
             elif what == "rollback":
                 self._roll_back(table)
             elif what == "another query":
-                run(self._spark, self._folder, OTHER_SOURCE, "killed.db", table)
+                run(self._spark, self._folder, OTHER_SOURCE, f"{self._in_session}.db", table)
         if what == "compaction" and "state" in self._tables:
-            self._spark.sql("CALL killed.system.compact('db.state')")
+            self._spark.sql(f"CALL {self._in_session}.system.compact('db.state')")
 
     def _roll_back(self, table: str) -> None:
         """By one snapshot, where the one before is there. What the stream has committed does not come again."""
@@ -193,7 +199,7 @@ class KilledStreams:
         if BATCH_ID in head.summary:
             source = next(one for one in self._files if self._query_id(one, table) == head.summary[QUERY_ID])
             self._rolled_back[table].add((source, int(head.summary[BATCH_ID])))
-        self._spark.sql(f"CALL killed.system.rollback_to_snapshot('db.{table}', {head.parent_snapshot_id})")
+        self._spark.sql(f"CALL {self._in_session}.system.rollback_to_snapshot('db.{table}', {head.parent_snapshot_id})")
 
     def _query_id(self, source: str, table: str) -> str | None:
         told = checkpoint(self._folder, source, table) / "metadata"
@@ -217,4 +223,4 @@ class KilledStreams:
 
     @cached_property
     def _catalog(self) -> WarehouseCatalog:
-        return WarehouseCatalog("killed", str(self._warehouse), LocalFileIO())
+        return WarehouseCatalog(self._in_session, str(self._warehouse), LocalFileIO())

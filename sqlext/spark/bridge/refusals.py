@@ -29,6 +29,11 @@ def refuse_catalog_class(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     raise AnalysisError("CATALOG_CLASS_WRONG", name=name, given=given, wanted=wanted)
 
 
+def refuse_catalog_option(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Raises AnalysisError CATALOG_IS_OPEN, for an option that a session sets of a catalog which is open."""
+    raise AnalysisError("CATALOG_IS_OPEN", name=arguments["catalog"], option=arguments["option"])
+
+
 def refuse_taken_name(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """Raises AlreadyExistsError, for a table or view of Spark with the name of one of sqlext's."""
     raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=".".join(arguments["name"]))

@@ -140,6 +140,36 @@ def test_a_catalog_without_warehouse_says_so(spark: SparkSession) -> None:
     spark.conf.unset("spark.sql.catalog.nowhere")
 
 
+def test_an_option_set_after_the_catalog_was_opened_is_refused(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark gives a catalog its options once: the rows would go into the folder before."""
+    option = "spark.sql.catalog.settled.warehouse"
+    spark.conf.set("spark.sql.catalog.settled", "io.sqlext.Catalog")
+    spark.conf.set(option, str(tmp_path / "before"))
+    spark.sql("CREATE NAMESPACE settled.db")
+    spark.sql("CREATE TABLE settled.db.t (id INT, PRIMARY KEY (id))")
+    for name, value in (("warehouse", str(tmp_path / "after")), ("table-default.format-version", "2")):
+        spark.conf.set(f"spark.sql.catalog.settled.{name}", value)
+        for statement in (
+            "SELECT * FROM settled.db.t",
+            "CREATE NAMESPACE settled.other",
+            "CREATE TABLE settled.db.other (id INT)",
+            "INSERT INTO settled.db.t VALUES (1)",
+            "UPSERT INTO settled.db.t VALUES (1)",
+            "MERGE INTO settled.db.t USING (SELECT 1 AS id) s ON t.id = s.id WHEN NOT MATCHED THEN INSERT *",
+            "DELETE FROM settled.db.t",
+            "ALTER TABLE settled.db.t ADD COLUMN n INT",
+            "CALL settled.system.compact('db.t')",
+            "DROP TABLE settled.db.t",
+        ):
+            with pytest.raises(PySparkException, match=f"CATALOG_IS_OPEN.*another {name}"):
+                spark.sql(statement).collect()
+        with pytest.raises(PySparkException, match="CATALOG_IS_OPEN"):
+            sqlext.table(spark, "settled.db.t").history().collect()
+        spark.conf.set(option, str(tmp_path / "before"))
+    spark.conf.unset("spark.sql.catalog.settled.table-default.format-version")
+    assert spark.table("settled.db.t").count() == 0
+
+
 def test_a_dropped_table_comes_back(spark: SparkSession, tmp_path: Path) -> None:
     settings = {"type": "jdbc", "uri": f"jdbc:sqlite:{tmp_path}/catalog.db", "warehouse": str(tmp_path / "w")}
     spark.conf.set("spark.sql.catalog.well", "io.sqlext.Catalog")
