@@ -1,6 +1,6 @@
 """Tests of many parameters, of which each day's run takes some.
 
-A test of the shared Spark session has two of its parameter sets run each day; `@pytest.mark.turns(6)` says another
+A test of the shared Spark session has one of its parameter sets run each day; `@pytest.mark.turns(6)` says another
 number for any test, and `@pytest.mark.turns(EVERY)` all of them. Tests that share a `pool`, as in
 `@pytest.mark.turns(2, pool="processes")`, are counted together. The others of that day are `long`. The variable
 SQLEXT_TURN, a whole number, stands for another day.
@@ -16,7 +16,7 @@ from collections.abc import Iterable
 import pytest
 
 EVERY = sys.maxsize
-_OF_A_SESSION = 2
+_OF_A_SESSION = 1
 
 
 def turn() -> int:
