@@ -12,11 +12,11 @@ import org.apache.spark.sql.{DataFrame, classic}
 import org.apache.spark.sql.catalyst.{InternalRow, ProjectingInternalRow}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LocalRelation, LogicalPlan, OneRowRelation, Project, Range, Union}
-import org.apache.spark.sql.execution.{LocalTableScanExec, SparkPlan, SQLExecution}
+import org.apache.spark.sql.execution.{FilterExec, InputAdapter, LocalTableScanExec, ProjectExec, QueryExecution, SparkPlan, SQLExecution, WholeStageCodegenExec}
 import org.apache.spark.sql.execution.arrow.ArrowWriter
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.sqlext.SparkInternals
+import org.apache.spark.sql.sqlext.{RowsOnDriver, SparkInternals}
 import org.apache.spark.sql.types.{BinaryType, IntegerType, StringType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 import org.roaringbitmap.longlong.Roaring64NavigableMap
@@ -37,48 +37,66 @@ object DriverRows {
     * which no more is kept. */
   def collect(frame: DataFrame, most: Long, mostBytes: Long): String = {
     val schema = frame.schema
-    execute(frame, "fetch rows") {
-      case local: LocalTableScanExec =>
-        val rows = local.executeCollect()
-        val found = if (rows.length > most) Taken.tooMuch else stream(rows.iterator, schema, mostBytes)
-        if (found.size > mostBytes) null else found.bytes
-      case plan =>
-        val bound = math.min(most, Int.MaxValue - 1).toInt + 1
-        unlessMore(plan.execute().mapPartitions(rows => Iterator.single(stream(rows.take(bound), schema, mostBytes))), most, mostBytes)
-    }
+    val bound = math.min(most, Int.MaxValue - 1).toInt + 1
+    executeOrTake(frame, "fetch rows") { rows =>
+      val found = stream(rows.take(bound), schema, mostBytes)
+      if (found.rows > most || found.size > mostBytes) null else found.bytes
+    } { plan => unlessMore(plan.execute().mapPartitions(rows => Iterator.single(stream(rows.take(bound), schema, mostBytes))), most, mostBytes) }
   }
 
   /** For each task and data file the positions of its rows, and those that came more than once: 64-bit roaring
     * bitmaps in their portable form. The rows have columns `_file` and `_pos`. */
   def collectPositions(frame: DataFrame): String = {
     val (file, position) = (frame.schema.fieldIndex("_file"), frame.schema.fieldIndex("_pos"))
-    execute(frame, "find rows")(_.execute().mapPartitions { rows =>
-      Iterator.single(stream(placed(rows, file, position), places, Long.MaxValue).bytes)
-    }.collect().flatten)
+    executeOrTake(frame, "find rows")(positions(_, file, position)) {
+      _.execute().mapPartitions(rows => Iterator.single(positions(rows, file, position))).collect().flatten
+    }
   }
 
   /** All rows of a query whose last step is a function in Python that writes; see `JobSettings` for `tasks`. */
   def collectWritten(frame: DataFrame, tasks: Int): String = {
     val (session, schema) = (frame.sparkSession, frame.schema)
     JobSettings.withShuffles(session, tasks) {
-      execute(frame, "write files") { plan =>
+      packed(execute(frame, queryOf(frame), "write files") { plan =>
         JobSettings.inBatches(session, plan.execute()).mapPartitions { rows =>
           Iterator.single(stream(rows, schema, Long.MaxValue).bytes)
         }.collect().flatten
-      }
+      })
     }
   }
 
-  /** `phase` is what the jobs do, in their names. */
-  private def execute(frame: DataFrame, phase: String)(run: SparkPlan => Array[Byte]): String = {
-    val execution = withLocalRows(frame.asInstanceOf[classic.DataFrame]).queryExecution
-    // What stands in the plan needs no job; to announce one, Spark writes the whole plan out.
-    val bytes = execution.executedPlan match {
-      case local: LocalTableScanExec => run(local)
-      case plan => JobNames.inPhase(frame.sparkSession, phase)(
-        SQLExecution.withNewExecutionId(execution, Some("sqlext"))(run(SharedCode(plan))))
-    }
-    if (bytes == null) null else Base64.getEncoder.encodeToString(bytes)
+  private def positions(rows: Iterator[InternalRow], file: Int, position: Int): Array[Byte] =
+    stream(placed(rows, file, position), places, Long.MaxValue).bytes
+
+  /** What `take` makes of rows that the driver has, or finds itself, and `run` of others by jobs. */
+  private def executeOrTake(frame: DataFrame, phase: String)(take: Iterator[InternalRow] => Array[Byte])(
+      run: SparkPlan => Array[Byte]): String = {
+    val query = queryOf(frame)
+    packed(rowsOnDriver(query.executedPlan).map(take).getOrElse(execute(frame, query, phase)(run)))
+  }
+
+  /** `phase` is what the jobs do, in their names. To announce them, Spark writes the whole plan out. */
+  private def execute(frame: DataFrame, query: QueryExecution, phase: String)(run: SparkPlan => Array[Byte]): Array[Byte] =
+    JobNames.inPhase(frame.sparkSession, phase)(
+      SQLExecution.withNewExecutionId(query, Some("sqlext"))(run(SharedCode(query.executedPlan))))
+
+  private def packed(bytes: Array[Byte]): String = if (bytes == null) null else Base64.getEncoder.encodeToString(bytes)
+
+  private def queryOf(frame: DataFrame): QueryExecution = withLocalRows(frame.asInstanceOf[classic.DataFrame]).queryExecution
+
+  /** Rows that stand in the plan or that a look-up finds, and what nodes above make of each. An UPDATE of one row by its
+    * key takes a quarter more time with a job. */
+  private def rowsOnDriver(plan: SparkPlan): Option[Iterator[InternalRow]] = plan match {
+    case local: LocalTableScanExec => Some(local.executeCollect().iterator)
+    case found: RowsOnDriver => found.rowsOnDriver.map(_.iterator)
+    case WholeStageCodegenExec(child) => rowsOnDriver(child)
+    case InputAdapter(child) => rowsOnDriver(child)
+    case ProjectExec(columns, child) if columns.forall(LookUps.isPlain) =>
+      rowsOnDriver(child).map(_.map(InterpretedUnsafeProjection.createProjection(BindReferences.bindReferences(columns, child.output))))
+    case FilterExec(condition, child) if LookUps.isPlain(condition) =>
+      val matches = InterpretedPredicate(BindReferences.bindReference(condition, child.output))
+      rowsOnDriver(child).map(_.filter(matches.eval))
+    case _ => None
   }
 
   /** A query that reads no table, with a local row for each that Spark has for a SELECT without FROM: it evaluates
@@ -209,7 +227,7 @@ object DriverRows {
     * has one size for all texts, however long. */
   private def understated(optimized: LogicalPlan): Double = (1.0 +: optimized.collectWithSubqueries {
     case relation: DataSourceV2ScanRelation => relation.scan match {
-      case own: SqlextScan => own.storedBytes.toDouble / relation.stats.sizeInBytes.max(1).toDouble
+      case own: SqlextScan => own.understated
       case _ => 1.0
     }
   }).max
@@ -223,7 +241,6 @@ private case class Taken(rows: Long, size: Long, bytes: Array[Byte])
 
 private object Taken {
   val nothing: Taken = Taken(0, 0, Array.emptyByteArray)
-  val tooMuch: Taken = Taken(0, Long.MaxValue, Array.emptyByteArray)
 }
 
 /** Rows, and how many there were and of how many bytes as Spark lays them out. */

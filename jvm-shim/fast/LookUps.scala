@@ -19,6 +19,7 @@ import org.apache.spark.sql.connector.read.{InputPartition, PartitionReader}
 import org.apache.spark.sql.execution.{ColumnarRule, FilterExec, ProjectExec, SparkPlan, UnaryExecNode}
 import org.apache.spark.sql.execution.datasources.v2.BatchScanExec
 import org.apache.spark.sql.execution.metric.{SQLMetric, SQLMetrics}
+import org.apache.spark.sql.sqlext.RowsOnDriver
 
 import scala.collection.mutable.ArrayBuffer
 import scala.jdk.CollectionConverters._
@@ -56,7 +57,7 @@ object LookUps extends ColumnarRule {
 
   /** Whether the driver evaluates it as a task does, in about as little time as it takes to read the row, and nothing is
     * left in it, as the value of a lambda's variable would be: the plan has the same expression for tasks. */
-  private def isPlain(expression: Expression): Boolean = expression.deterministic && !expression.exists {
+  private[sqlext] def isPlain(expression: Expression): Boolean = expression.deterministic && !expression.exists {
     case _: Attribute => false
     case _: PlanExpression[_] | _: Unevaluable | _: UserDefinedExpression | _: HigherOrderFunction | _: NamedLambdaVariable => true
     case other => other.stateful
@@ -116,7 +117,7 @@ private object LookUp {
 
 /** The rows of `child`, which the driver reads where they are among few. Tasks of nodes above may get the node with
   * their code, and do not use it. */
-case class LookUpExec(child: SparkPlan)(@transient private val lookUp: LookUp) extends UnaryExecNode {
+case class LookUpExec(child: SparkPlan)(@transient private val lookUp: LookUp) extends UnaryExecNode with RowsOnDriver {
   override def output: Seq[Attribute] = child.output
   override protected def otherCopyArgs: Seq[AnyRef] = Seq(lookUp)
   override protected def withNewChildInternal(newChild: SparkPlan): SparkPlan = LookUpExec(newChild)(lookUp)
@@ -125,6 +126,8 @@ case class LookUpExec(child: SparkPlan)(@transient private val lookUp: LookUp) e
     "LookUp [by the driver if it has to read few rows of data files (sqlext.plan.looked-up-rows), else by tasks]"
   override lazy val metrics: Map[String, SQLMetric] =
     Map("numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows read by the driver"))
+
+  override def rowsOnDriver: Option[Array[InternalRow]] = found
 
   @transient private lazy val found: Option[Array[InternalRow]] = {
     val rows = lookUp.rows()

@@ -19,6 +19,7 @@ class Extensions extends SparkSessionExtensionsProvider {
     extensions.injectResolutionRule(_ => StreamedTables)
     extensions.injectPlanNormalizationRule(_ => NewestVersions)
     extensions.injectOptimizerRule(_ => ApplyDeletes)
+    extensions.injectOptimizerRule(_ => JoinedValues)
     extensions.injectColumnar(_ => LookUps)
     ParsedStatements.inject(extensions)
     extensions.injectPostHocResolutionRule(_ => NamesInSessionCatalog)

@@ -131,14 +131,18 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Pred
   }
 
   override def estimateStatistics: Statistics = new Statistics {
-    override def numRows: OptionalLong = OptionalLong.of(plan.get("rows").asLong)
+    override def numRows: OptionalLong = OptionalLong.of(plan.get("expected_rows").asLong)
     override def columnStats: util.Map[NamedReference, ColumnStatistics] =
       if (spark.sessionState.conf.cboEnabled) ColumnFigures.of(table, columns) else new util.HashMap()
-    override def sizeInBytes: OptionalLong = OptionalLong.of(math.max(1L, plan.get("rows").asLong * (8L + columns.defaultSize)))
+    override def sizeInBytes: OptionalLong = OptionalLong.of(bytesOf(plan.get("expected_rows").asLong))
   }
 
-  /** Of the files as they are, with all their columns. */
-  private[sqlext] def storedBytes: Long = plan.get("files").elements.asScala.map(PlannedFiles.size).sum
+  /** As Spark takes them for. */
+  private def bytesOf(rows: Long): Long = math.max(1L, rows * (8L + columns.defaultSize))
+
+  /** The factor by which the files, as they are and with all their columns, outweigh what Spark takes their rows for. */
+  private[sqlext] def understated: Double =
+    plan.get("files").elements.asScala.map(PlannedFiles.size).sum.toDouble / bytesOf(plan.get("rows").asLong)
 
   /** A scan may not start on a relation whose deletes no rule has taken away. */
   private[sqlext] def partitions(plan: JsonNode): Array[InputPartition] = {

@@ -17,7 +17,8 @@ from sqlext.command.change.row_level import Target, has_row_ids
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
 from sqlext.command.plan.planner import plan_change
-from sqlext.command.upsert.change_batch import one_row_a_key
+from sqlext.command.upsert.change_batch import one_row_a_key, plain_batch
+from sqlext.command.upsert.distinct_batch import have_distinct_keys
 from sqlext.command.upsert.upsert import explain_replace_by_key, replace_by_key, require_upsertable
 from sqlext.errors import AnalysisError
 from sqlext.properties import MERGE_ISOLATION_LEVEL, MERGE_MODE, UPSERT_SEQUENCE_FIELD
@@ -80,7 +81,8 @@ def _planned(
 ) -> Iterator[PlannedChange]:
     """The change with its plan. Its SELECT can be run inside the block."""
     schema, isolation = target.table.metadata.schema(), MERGE_ISOLATION_LEVEL.of(target.table.metadata.properties)
-    batch = one_row_a_key(target, rows).rows
+    are_distinct = have_distinct_keys(target, rows, environment.planning.thresholds.driver_bytes)
+    batch = (plain_batch if are_distinct else one_row_a_key)(target, rows).rows
     with named_rows(batch, environment.rng) as relation:
         lowered = lower_on_conflict(
             insert,

@@ -39,7 +39,7 @@ FIRST_COMMITS = 10
 COMPACTION_PAUSE_MS = 2_000
 # Few, since statements of the session are running.
 _THREADS = 2
-_PAUSE_S = 0.0002
+_PAUSE_S = 0.0005
 
 
 def care_for(environment: Environment, spark: SparkSession, name: TableName) -> None:

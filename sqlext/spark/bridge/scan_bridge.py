@@ -31,6 +31,7 @@ from sqlext.spark.catalog.session_catalogs import Catalogs, TableVersion
 from sqlext.spark.catalog.table_handle import TableHandle
 from sqlext.spark.scan.absent_columns import absent_columns, identity_ids
 from sqlext.spark.scan.driver_read import driver_rows
+from sqlext.spark.scan.expected_rows import expected_rows
 from sqlext.spark.scan.named_files import named_files
 from sqlext.spark.scan.pushdown import predicate_of
 from sqlext.spec.expression import AlwaysTrue, Predicate
@@ -227,6 +228,7 @@ class ScanBridge:
         return {
             "files": files,
             "rows": rows,
+            "expected_rows": expected_rows(predicate, version.metadata.schema().identifier_field_ids, rows),
             "driver_rows": driver_rows(predicate, data_files, Thresholds.of(arguments["plan_settings"])),
             "grouped": groups is not None,
             "pushable_columns": _pushable_columns(version.metadata, version.schema),
@@ -250,6 +252,7 @@ class ScanBridge:
         return {
             "files": files,
             "rows": rows,
+            "expected_rows": rows,
             "driver_rows": 0,
             "grouped": False,
             "pushable_columns": [],

@@ -117,6 +117,27 @@ def test_a_look_up_begins_no_job(spark: SparkSession, table_name: str) -> None:
     assert _jobs(spark, lambda: spark.sql(f"SELECT * FROM {table_name} WHERE id > 1990").collect()) == 1
 
 
+def test_changes_by_key_begin_no_job(spark: SparkSession, table_name: str) -> None:
+    spark.sql(f"CREATE TABLE {table_name} (id BIGINT, s STRING, n INT, PRIMARY KEY (id))")
+    spark.sql(f"INSERT INTO {table_name} SELECT id, concat('s', id), CAST(id AS INT) FROM range(2000)")
+
+    def run(statement: str) -> None:
+        spark.sql(statement.format(table=table_name)).collect()
+
+    for statement in (
+        "UPDATE {table} SET s = upper(s), n = n + 1 WHERE id = 7",
+        "DELETE FROM {table} WHERE id IN (5, 6)",
+        "UPDATE {table} SET n = 0 WHERE id = 5",
+    ):
+        assert _jobs(spark, lambda statement=statement: run(statement)) == 0, statement
+    source = "(SELECT 8L AS id, 'eight' AS s)"
+    merge = f"MERGE INTO {table_name} t USING {source} s ON t.id = s.id WHEN MATCHED THEN UPDATE SET s = s.s"
+    assert _jobs(spark, lambda: run(merge)) == 0
+    assert _jobs(spark, lambda: run(f"{merge} WHEN NOT MATCHED THEN INSERT (id, s) VALUES (id, s)")) == 1
+    rows = canonical_rows(spark.sql(f"SELECT * FROM {table_name} WHERE id BETWEEN 4 AND 9"))
+    assert rows == [[4, "s4", 4], [7, "S7", 8], [8, "eight", 8], [9, "s9", 9]]
+
+
 def test_more_rows_are_left_to_tasks(spark: SparkSession, table_name: str) -> None:
     spark.sql(f"CREATE TABLE {table_name} ({COLUMNS})")
     spark.sql(f"INSERT INTO {table_name} {ROWS.format(rows=2000)}")
