@@ -21,6 +21,7 @@ from sqlext.catalog.static_table import load_static_table
 from sqlext.command.care_tasks import CareTasks
 from sqlext.command.changelog.changes import ChangeFeed
 from sqlext.command.changelog.changes_clause import ChangesClause
+from sqlext.command.changelog.told_changes import TableChanges
 from sqlext.command.ddl.table_changes import TableDefinitions
 from sqlext.command.environment import Environment
 from sqlext.commit.group.group_committers import GroupCommitters
@@ -219,7 +220,7 @@ def attach(spark: SparkSession) -> SparkSession:
         "stream source": source.describe,
         "stream stopped": source.stopped,
         "changes clause": ChangesClause(feed).sql,
-        "table changes": feed.sql,
+        "table changes": TableChanges(environment).sql,
         "answered filters": answers.answered_filters,
         "aggregate": answers.aggregate,
         "column statistics": answers.column_statistics,

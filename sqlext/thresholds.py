@@ -119,7 +119,9 @@ class Thresholds:
         " sorts larger ones.",
     )
     changelog_rows: int = _number(
-        65_536, "rows", "Most changed rows of a commit that the driver computes and stores as its changelog."
+        65_536,
+        "rows",
+        "Most changed rows that the driver computes of a commit, to store its changelog, or of one `table_changes`.",
     )
     preview_rows: int = _number(
         10_000,

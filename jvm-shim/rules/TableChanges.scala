@@ -1,14 +1,24 @@
 /* The table function `table_changes('table', from, to, mode)`: what Python says it is, as a query that Spark goes on
- * to resolve. */
+ * to resolve, and rows of it that Python has computed. */
 package io.sqlext
 
+import java.util.Base64
+
+import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.catalyst.FunctionIdentifier
+import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation
 import org.apache.spark.sql.catalyst.expressions.{Expression, ExpressionInfo, NamedArgumentExpression}
 import org.apache.spark.sql.catalyst.plans.logical.LogicalPlan
-import org.apache.spark.sql.sqlext.SparkInternals
-import org.apache.spark.sql.types.{TimestampNTZType, TimestampType}
+import org.apache.spark.sql.internal.SQLConf
+import org.apache.spark.sql.sqlext.{ArrowRows, SparkInternals}
+import org.apache.spark.sql.types.{DataType, StructType, TimestampNTZType, TimestampType}
+
+import scala.jdk.CollectionConverters._
 
 object TableChanges {
+  /** The relation in Python's query whose rows come with it. */
+  private val told = "__sqlext_told_changes"
+
   val function: (FunctionIdentifier, ExpressionInfo, Seq[Expression] => LogicalPlan) = (
     FunctionIdentifier("table_changes"),
     new ExpressionInfo(classOf[LogicalPlan].getName, "table_changes"),
@@ -33,7 +43,16 @@ object TableChanges {
       "table" -> SparkInternals.nameInCatalog(values.head.map(_._2.toString).getOrElse("")),
       "from" -> place(1),
       "to" -> place(2),
-      "mode" -> values.lift(3).flatten.map(_._2.toString).orNull))
-    SparkInternals.parsed(answer.get("sql").asText)
+      "mode" -> values.lift(3).flatten.map(_._2.toString).orNull,
+      "plan_settings" -> Bridge.planSettings(SQLConf.get.getAllConfs)))
+    val rows = Option(answer.get("rows")).toSeq.flatMap(_.elements.asScala)
+    SparkInternals.parsed(answer.get("sql").asText).transform {
+      case UnresolvedRelation(Seq(`told`, number), _, _) => relation(rows(number.toInt))
+    }
+  }
+
+  private def relation(rows: JsonNode): LogicalPlan = {
+    val schema = DataType.fromJson(rows.get("schema").toString).asInstanceOf[StructType]
+    ArrowRows.relation(schema, rows.get("batches").elements.asScala.map(batch => Base64.getDecoder.decode(batch.asText)))
   }
 }

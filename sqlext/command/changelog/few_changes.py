@@ -36,12 +36,15 @@ def few_changes(
     key = [schema.column_path(id) for id in schema.identifier_field_ids]
     if not all(map(has_positioned_values, schema.fields)) or any(len(path) > 1 for path in key):
         return None
-    plans = ScanPlan() if before is None else feed.plan(handle, before), feed.plan(handle, after)
-    changed = changed_rows(*plans, most)
+    listed = ScanPlan() if before is None else feed.plan(handle, before), feed.plan(handle, after)
+    plans = [environment.scans.with_positions(version, plan) for plan in listed]
+    if plans[0] is None or plans[1] is None:
+        return None
+    changed = changed_rows(plans[0], plans[1], most)
     if changed is None or changed.bytes > environment.planning.thresholds.driver_bytes:
         return None
     files = [rows.file for rows in (*changed.went, *changed.came)]
-    by_field_id = all(environment.scans.reads_by_field_id(version, plan) for plan in plans)
+    by_field_id = all(environment.scans.reads_by_field_id(version, plan) for plan in listed)
     if not by_field_id or any(is_object(file.file_path) for file in files):
         return None
     require_allowed(version.io, files)

@@ -42,7 +42,7 @@ def _changed(lake: Lake, version: int = 2, properties: str = "") -> list[Snapsho
 
 def _told(feed: ChangeFeed, **given: Any) -> set[tuple[int, int]]:
     """The steps that a feed tells: their numbers and snapshots."""
-    text = feed.sql({"table": TABLE, "from": None, "to": None, "mode": None, **given})["sql"]
+    text = feed.sql({"table": TABLE, "from": None, "to": None, "mode": None, **given})
     found = re.findall(r" (\d+) AS `_change_ordinal`, (\d+)L AS `_commit_snapshot_id`", text)
     return {(int(ordinal), int(snapshot)) for ordinal, snapshot in found}
 
@@ -120,7 +120,7 @@ def test_a_branch_is_told_from_its_beginning(lake: Lake, feed: ChangeFeed) -> No
 
 def test_an_empty_table_has_no_changes(lake: Lake, feed: ChangeFeed) -> None:
     lake.create("CREATE TABLE t (id BIGINT, `b.c` STRING)")
-    text = feed.sql({"table": TABLE, "from": {"snapshot_id": 1}, "to": None, "mode": None})["sql"]
+    text = feed.sql({"table": TABLE, "from": {"snapshot_id": 1}, "to": None, "mode": None})
     assert "WHERE false" in text
     view = feed.view(TABLE)
     assert [field.name for field in view.schema.fields][:2] == ["id", "b.c"]

@@ -63,13 +63,22 @@ def test_rows_are_told_in_the_columns_that_the_table_has_now(lake: Lake) -> None
     assert _changes(lake, None, new) == [(1, None, "+I"), (2, "x", "+I")]
 
 
+def test_equality_deletes_are_resolved_to_positions(lake: Lake) -> None:
+    lake.create(KEYED.format(2))
+    lake.append(id=[1, 2], d=[0.0, 0.0])
+    lake.upsert(id=[1], d=[5.0])
+    lake.upsert(id=[1, 3], d=[6.0, 3.0])
+    one, two, three = _snapshots(lake)
+    assert _changes(lake, one, two) == [(1, 0.0, "-U"), (1, 5.0, "+U")]
+    assert _changes(lake, two, three) == [(1, 5.0, "-U"), (1, 6.0, "+U"), (3, 3.0, "+I")]
+    assert _changes(lake, one, three) == [(1, 0.0, "-U"), (1, 6.0, "+U"), (3, 3.0, "+I")]
+
+
 def test_where_only_a_query_can_tell(lake: Lake) -> None:
     lake.create(KEYED.format(2))
     lake.append(id=[1, 2], d=[0.0, 0.0])
     one = _snapshots(lake)[0]
     assert _changes(lake, None, one, most=1) is None
-    lake.upsert(id=[1], d=[5.0])
-    assert _changes(lake, one, _snapshots(lake)[1]) is None, "equality deletes have no positions"
     small = replace(lake.environment, planning=Planning.of({"sqlext.plan.driver-bytes": "1"}))
     handle, _ = ChangeFeed(small).table(("lake", *NAMESPACE, "t"))
     assert few_changes(small, handle, None, one, 100) is None

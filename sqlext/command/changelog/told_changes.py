@@ -1,0 +1,65 @@
+"""The table function `table_changes`: small differences of snapshots are computed by the driver, others by a query."""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from collections.abc import Mapping
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.types import StructType as SparkStruct
+
+from sqlext.command.changelog.changes import ChangeFeed, ToldChanges
+from sqlext.command.changelog.few_changes import few_changes
+from sqlext.command.environment import Environment
+from sqlext.spark.catalog.arrow_types import to_arrow_schema
+from sqlext.spark.catalog.data_type import schema_to_spark
+from sqlext.spark.catalog.table_handle import TableHandle
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.row_kind import ROW_KIND
+from sqlext.spec.schema import Schema
+from sqlext.sql.tokens.quoting import quote_name
+from sqlext.thresholds import Thresholds
+
+# The shim puts the rows of that number in the place of a relation of this name.
+_RELATION = "__sqlext_told_changes"
+
+
+class TableChanges:
+    """Answers the shim's question for the query that `table_changes` stands for."""
+
+    def __init__(self, environment: Environment) -> None:
+        self._environment = environment
+        self._feed = ChangeFeed(environment)
+
+    def sql(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """{"sql": …, "rows": …}: the feed of `ChangeFeed.sql`, in which the relation `__sqlext_told_changes`.`n` has
+        the rows of that number: their Spark schema, and record batches of Arrow in Base64.
+
+        The driver computes up to `sqlext.plan.changelog-rows` changes. Raises as `ChangeFeed.sql`, and errors of a
+        scan.
+        """
+        rows: list[Mapping[str, Any]] = []
+        left = Thresholds.of(arguments.get("plan_settings", {})).changelog_rows
+
+        def of_table(handle: TableHandle) -> ToldChanges:
+            schema = self._environment.catalogs.version(handle).metadata.schema()
+            columns = dict(schema_to_spark(Schema((*schema.fields, ROW_KIND))))
+            arrow = to_arrow_schema(SparkStruct.fromJson(columns))
+
+            def told(before: Snapshot | None, after: Snapshot) -> str | None:
+                nonlocal left
+                found = few_changes(self._environment, handle, before, after, left)
+                if found is None:
+                    return None
+                left -= found.num_rows
+                rows.append({"schema": columns, "batches": _batches(found.cast(arrow))})
+                return quote_name((_RELATION, str(len(rows) - 1)))
+
+            return told
+
+        return {"sql": self._feed.sql(arguments, of_table), "rows": rows}
+
+
+def _batches(rows: pa.Table) -> list[str]:
+    return [b64encode(batch.serialize()).decode() for batch in rows.combine_chunks().to_batches()]

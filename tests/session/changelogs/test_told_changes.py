@@ -1,0 +1,65 @@
+"""`table_changes`, whose small steps the driver computes: the rows that a query finds."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from pyspark.sql import SparkSession
+
+from session.changelogs.change_folding import require_folds, snapshots_of
+from session.changelogs.test_few_changes import COLUMNS, STATEMENTS
+from sessions import planned
+
+TABLES = {
+    "v2": (COLUMNS, ", PRIMARY KEY (id, k)", "'format-version'='2'"),
+    "v3": (COLUMNS, ", PRIMARY KEY (id, k)", "'format-version'='3'"),
+    "equality": (COLUMNS, ", PRIMARY KEY (id, k)", "'write.upsert.mode'='equality', 'format-version'='2'"),
+    "copy-on-write": (COLUMNS, ", PRIMARY KEY (id, k)", "'write.update.mode'='copy-on-write'"),
+    "stored": (COLUMNS, ", PRIMARY KEY (id, k)", "'changelog-producer'='lookup'"),
+    "no key": (COLUMNS, "", "'format-version'='3'"),
+    "read by queries alone": (f"{COLUMNS}, u UUID, a ARRAY<STRUCT<x: INT>>", ", PRIMARY KEY (id, k)", "'bucket'='2'"),
+}
+
+
+def _rows(spark: SparkSession, query: str) -> Counter[str]:
+    """With one zero and one NaN."""
+    return Counter(str(row).replace("-0.0", "0.0") for row in spark.sql(query).collect())
+
+
+@pytest.mark.parametrize("kind", TABLES)
+def test_told_changes_are_those_of_a_query(spark: SparkSession, table_name: str, kind: str) -> None:
+    columns, key, properties = TABLES[kind]
+    spark.sql(f"CREATE TABLE {table_name} ({columns}{key}) TBLPROPERTIES ({properties}, 'write-only'='true')")
+    given = ", ".join(name for name in spark.table(table_name).columns if name not in ("u", "a"))
+    for number, statement in enumerate(STATEMENTS):
+        text = statement.format(table=table_name)
+        if key or "UPSERT" not in text:
+            spark.sql(text.replace(f"INTO {table_name} SELECT", f"INTO {table_name} ({given}) SELECT", number == 0))
+    if key:
+        require_folds(spark, table_name)
+    snapshots = snapshots_of(spark, table_name)
+    last = snapshots[-1]
+    for arguments in ("", f", {snapshots[1]}", f", {snapshots[2]}, {last}, 'net'", f", NULL, {last}, 'net'"):
+        query = f"SELECT * FROM table_changes('{table_name}'{arguments})"
+        found, schema = _rows(spark, query), spark.sql(query).schema
+        for most in (0, 5):
+            with planned(spark, changelog_rows=most):
+                assert _rows(spark, query) == found, (arguments, most)
+                assert [(field.name, field.dataType) for field in spark.sql(query).schema] == [
+                    (field.name, field.dataType) for field in schema
+                ]
+
+
+def test_told_changes_are_read_by_no_job_of_their_own(spark: SparkSession, table_name: str) -> None:
+    spark.sql(f"CREATE TABLE {table_name} (id INT, v STRING, PRIMARY KEY (id))")
+    spark.sql(f"INSERT INTO {table_name} VALUES (1, 'a'), (2, 'b')")
+    spark.sql(f"UPDATE {table_name} SET v = 'c' WHERE id = 2")
+    changes = spark.sql(f"SELECT * FROM table_changes('{table_name}') WHERE id = 2")
+    plan = changes._jdf.queryExecution().optimizedPlan().toString()  # type: ignore[operator]
+    assert "LocalRelation" in plan
+    assert "RelationV2" not in plan
+    twice = changes.alias("a").join(changes.alias("b"), ["_change_ordinal", "_change_type"])
+    assert twice.count() == 3
+    spark.sql(f"DELETE FROM {table_name} WHERE id = 2")
+    assert changes.count() == 3
