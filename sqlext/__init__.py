@@ -7,7 +7,8 @@
 What is public is in `dir(sqlext)`:
 
     session, configure, attach    sessions of a Python driver
-    upsert, write_stream          DataFrames and streams into tables
+    upsert, merge, write_stream   DataFrames and streams into tables
+    lookup                        rows of a table by their keys
     from_debezium                 change feeds of databases as rows with kinds
     table                         a table as notebooks show it
     local                         tables in this process, without a JVM
@@ -33,10 +34,11 @@ from sqlext.version import __version__
 
 if TYPE_CHECKING:
     from sqlext import errors, local, procedures, testing
-    from sqlext.any_session import transaction, upsert
+    from sqlext.any_session import merge, transaction, upsert
     from sqlext.changelog.debezium import from_debezium
     from sqlext.errors import SqlextError
     from sqlext.notebook.shown_table import table
+    from sqlext.rows_by_key import lookup
     from sqlext.spark_session import attach, configure, session
     from sqlext.streaming.stream_write import write_stream
 
@@ -48,6 +50,8 @@ __all__ = [
     "errors",
     "from_debezium",
     "local",
+    "lookup",
+    "merge",
     "procedures",
     "session",
     "table",
@@ -62,6 +66,8 @@ _MODULES = {
     "attach": "sqlext.spark_session",
     "configure": "sqlext.spark_session",
     "from_debezium": "sqlext.changelog.debezium",
+    "lookup": "sqlext.rows_by_key",
+    "merge": "sqlext.any_session",
     "session": "sqlext.spark_session",
     "table": "sqlext.notebook.shown_table",
     "transaction": "sqlext.any_session",

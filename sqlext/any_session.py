@@ -5,13 +5,21 @@ They are SQL and Spark's DataFrame API, and need no other package than PySpark.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.errors import NotFoundError
+from sqlext.catalog.identifier import name_parts
+from sqlext.errors import NotFoundError, UnsupportedError
+
+# Quoted text and comments, in which a word means nothing, and the word.
+_RETURNING = re.compile(
+    r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`(?:[^`]|``)*`|--[^\n]*|/\*.*?\*/|(?<![\w.])(RETURNING)(?!\w)""",
+    re.IGNORECASE | re.DOTALL,
+)
 
 
 def catalog_class(name: str) -> str:
@@ -57,3 +65,58 @@ def upsert(rows: DataFrame, table: str, options: Mapping[str, str] | None = None
         Row(order_id=1, purchaser='Ada')
     """
     rows.writeTo(table).options(**{**(options or {}), "upsert-enabled": "true"}).append()
+
+
+class MergeCounts(NamedTuple):
+    """The rows of the target that a MERGE changed; a number is None where the statement does not tell it."""
+
+    affected: int
+    inserted: int | None
+    updated: int | None
+    deleted: int | None
+
+
+def merge(
+    rows: DataFrame,
+    table: str,
+    on: str | Iterable[str],
+    when: str = "WHEN MATCHED THEN UPDATE SET * WHEN NOT MATCHED THEN INSERT *",
+    *,
+    schema_evolution: bool = False,
+) -> MergeCounts:
+    """Merges the rows into the table by the statement MERGE, in one commit, and returns its counts.
+
+    In SQL the rows are `source`, and the table is `target`. `on` is a condition as text, or a list of columns that both
+    have and that are to be equal; null equals nothing. `when` are the clauses of the statement. With `schema_evolution`
+    columns of the rows that the table lacks are added to it.
+
+    Raises the errors of the statement, whose text begins with `MERGE INTO`, AnalysisError INVALID_NAME, ValueError for
+    an empty list of columns, and UnsupportedError MERGE_RETURNS_COUNTS for clauses with RETURNING.
+
+        >>> rows = spark.createDataFrame([(1, "Eva"), (3, "Kim")], "order_id INT, purchaser STRING")
+        >>> sqlext.merge(rows, "lake.db.orders", on=["order_id"])
+        MergeCounts(affected=2, inserted=1, updated=1, deleted=0)
+        >>> sqlext.merge(rows, "lake.db.orders", "target.order_id = source.order_id AND source.purchaser = 'Kim'",
+        ...              "WHEN MATCHED THEN DELETE")
+        MergeCounts(affected=1, inserted=0, updated=0, deleted=1)
+    """
+    condition = on if isinstance(on, str) else " AND ".join(map(_equal, on))
+    if not condition:
+        raise ValueError("a MERGE needs a condition, or columns that are to be equal")
+    if any(found[1] for found in _RETURNING.finditer(when)):
+        raise UnsupportedError("MERGE_RETURNS_COUNTS")
+    name = ".".join(map(_quoted, name_parts(table)))
+    # PySpark replaces what is in braces, and keeps a view for the source while the statement runs.
+    target, condition, clauses = (text.replace("{", "{{").replace("}", "}}") for text in (name, condition, when))
+    evolution = "WITH SCHEMA EVOLUTION " if schema_evolution else ""
+    text = f"MERGE {evolution}INTO {target} AS target\nUSING {{source}} AS source\nON {condition}\n{clauses}"
+    affected, inserted, updated, deleted = rows.sparkSession.sql(text, source=rows).collect()[0]
+    return MergeCounts(affected, inserted, updated, deleted)
+
+
+def _equal(column: str) -> str:
+    return f"target.{_quoted(column)} = source.{_quoted(column)}"
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

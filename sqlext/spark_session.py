@@ -45,6 +45,7 @@ from sqlext.spark.bridge.refusals import (
     refuse_taken_name,
     refuse_temporary_view,
 )
+from sqlext.spark.bridge.row_lookup import RowLookup
 from sqlext.spark.bridge.scan_bridge import ScanBridge
 from sqlext.spark.bridge.statement_errors import error_places
 from sqlext.spark.catalog.hadoop_storage import configure_s3a
@@ -243,6 +244,7 @@ def attach(spark: SparkSession) -> SparkSession:
         "statement": calls.statement,
         "write": calls.write,
     }
-    register(spark, Bridge(spark, catalogs, questions, commands, groups.close))
+    lookup = RowLookup(catalogs, transactions, scans)
+    register(spark, Bridge(spark, catalogs, lookup, questions, commands, groups.close))
     interrupts.install(active_context)
     return spark

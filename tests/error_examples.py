@@ -278,6 +278,19 @@ IN_SPARK: dict[str, str] = {
         spark.sql("INSERT INTO events VALUES (1)")
         stream.processAllAvailable()
     """,
+    "LOOKUP_KEY_REFUSED": """
+        spark.sql("CREATE TABLE orders (id INT, buyer STRING, PRIMARY KEY (id))")
+        sqlext.lookup(spark, "orders", [1, "2"])
+    """,
+    "LOOKUP_WITHOUT_KEY": """
+        spark.sql("CREATE TABLE orders (id INT, buyer STRING)")
+        sqlext.lookup(spark, "orders", [1])
+    """,
+    "MERGE_RETURNS_COUNTS": """
+        spark.sql("CREATE TABLE orders (id INT, buyer STRING, PRIMARY KEY (id))")
+        rows = spark.createDataFrame([(1, "Ada")], "id INT, buyer STRING")
+        sqlext.merge(rows, "orders", ["id"], "WHEN NOT MATCHED THEN INSERT * RETURNING *")
+    """,
     "TRANSACTION_CONFLICT": """
         spark.sql("CREATE TABLE orders (id INT, quantity INT)")
         spark.sql("INSERT INTO orders VALUES (1, 5)")

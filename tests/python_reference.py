@@ -26,7 +26,7 @@ def reference() -> str:
     """A section for each public name, for the methods of a stream's write, and for each procedure."""
     sections = [
         *_functions("Sessions", "sqlext", sqlext.session, sqlext.configure, sqlext.attach),
-        *_functions("Rows and transactions", "sqlext", sqlext.upsert, sqlext.transaction),
+        *_functions("Rows and transactions", "sqlext", sqlext.upsert, sqlext.merge, sqlext.lookup, sqlext.transaction),
         *_functions("A table in a notebook", "sqlext", sqlext.table),
         "### What `table(spark, name)` has\n",
         _listed(ShownTable, [name for name in vars(ShownTable) if inspect.isfunction(vars(ShownTable)[name])]),

@@ -42,7 +42,9 @@ ALLOWED = {
     "testing": FORMAT
     | {"storage", "catalog", "commit", "sql", "spark", "command", "local", "any_session", "spark_session"},
     "serve": {"errors", "spark", "spark_session"},
-    "any_session": {"errors"},
+    "any_session": {"errors", "catalog"},
+    "given_keys": {"errors"},
+    "rows_by_key": {"catalog", "given_keys", "notebook"},
     "notebook": {"errors", "any_session", "catalog", "description"},
     "terminal": FORMAT
     | {"storage", "catalog", "scan", "write", "commit", "sql", "spark", "command", "description", "local"}
@@ -58,6 +60,7 @@ ALLOWED = {
         "local",
         "notebook",
         "procedures",
+        "rows_by_key",
         "spark_session",
         "streaming",
         "testing",

@@ -50,6 +50,19 @@ ROWS: Mapping[str, Condition] = {
         "Upsert into {name} is refused: the table has no primary key by which a row could be replaced. Give it one"
         " with PRIMARY KEY or ALTER TABLE … ADD PRIMARY KEY, or {otherwise}.",
     ),
+    "LOOKUP_WITHOUT_KEY": Condition(
+        "42000",
+        "A look-up in {name} is refused: the table has no primary key by which a row could be found. Give it one with"
+        " ALTER TABLE … ADD PRIMARY KEY, or select its rows with WHERE.",
+    ),
+    "LOOKUP_KEY_REFUSED": Condition(
+        "22018", "The key {key} for a look-up in {name} is refused: {reason}. Convert it, or leave it out."
+    ),
+    "MERGE_RETURNS_COUNTS": Condition(
+        "0A000",
+        "RETURNING in the clauses of sqlext.merge is refused: it returns counts. Run the statement MERGE by spark.sql"
+        " for rows, or write a column of that name in backticks.",
+    ),
     "INVALID_EQUALITY_COLUMNS": Condition(
         "42000",
         "The equality-field-columns {columns} of a write to {name} are refused: {reason}. {way_out}.",

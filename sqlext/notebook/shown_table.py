@@ -36,13 +36,18 @@ def table(spark: SparkSession, name: str) -> ShownTable:
     A branch is named as in SQL too (`lake.db.t.branch_b`). Raises AnalysisError INVALID_NAME, and the session's error
     if there is no such table.
     """
-    parts = name_parts(name)
-    if spark.conf.get(f"spark.sql.catalog.{parts[0]}", None) != catalog_class(parts[0]):
-        current = spark.catalog.currentCatalog()
-        parts = (current, *parts) if len(parts) > 1 else (current, *name_parts(spark.catalog.currentDatabase()), *parts)
-    found = ShownTable(spark, parts)
+    found = ShownTable(spark, full_name(spark, name))
     found.describe(commits=1)
     return found
+
+
+def full_name(spark: SparkSession, name: str) -> tuple[str, ...]:
+    """The parts of a table's name, from its catalog on. Raises AnalysisError INVALID_NAME."""
+    parts = name_parts(name)
+    if spark.conf.get(f"spark.sql.catalog.{parts[0]}", None) == catalog_class(parts[0]):
+        return parts
+    current = spark.catalog.currentCatalog()
+    return (current, *parts) if len(parts) > 1 else (current, *name_parts(spark.catalog.currentDatabase()), *parts)
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,21 @@ def main(port: str) -> dict[str, object]:
     found["upserted"] = [list(row) for row in spark.table("lake.db.t").where("id < 3").orderBy("id").collect()]
     found["many"] = spark.table("lake.db.t").count()
 
+    found["looked up"] = [
+        [list(row) for row in sqlext.lookup(spark, "lake.db.t", [1, 1, 250_000])],
+        sqlext.lookup(spark, "lake.db.t.branch_main", [77], ["id"])[0].asDict(),
+        sqlext.lookup(spark, "lake.db.t.ro", [78], ["id"])[0].id,
+        sqlext.lookup(spark, "lake.db.t", []),
+    ]
+    merged = spark.createDataFrame([(1, "m"), (250_000, "new")], "id BIGINT, v STRING")
+    found["merged"] = [
+        sqlext.merge(merged, "lake.db.t", ["id"])._asdict(),
+        sqlext.merge(merged, "lake.db.t", "target.id = source.id AND source.id > 1", "WHEN MATCHED THEN DELETE"),
+        refused(lambda: sqlext.merge(merged, "lake.db.t", ["missing"])),
+        len(spark.catalog.listTables()),
+    ]
+    spark.sql("UPDATE lake.db.t SET v = 'a' WHERE id = 1")
+
     with sqlext.transaction(spark, "lake"):
         spark.sql("DELETE FROM lake.db.t WHERE id > 2")
         found["in the transaction"] = [spark.table("lake.db.t").count(), other.table("lake.db.t").count()]

@@ -55,6 +55,13 @@ def test_a_client_has_all_that_needs_no_jvm(running: tuple[int, Path]) -> None:
     assert found == {
         "upserted": [[1, "a"], [2, None]],
         "many": 249_999,
+        "looked up": [[[1, "a"]], {"id": 77}, 78, []],
+        "merged": [
+            {"affected": 2, "inserted": 1, "updated": 1, "deleted": 0},
+            [1, 0, 0, 1],
+            "UNRESOLVED_COLUMN.WITH_SUGGESTION",
+            0,
+        ],
         "in the transaction": [2, 249_999],
         "after it": 2,
         "table": ["id", True, "lake.db.t: about 2", [2, 249_997], 2, 1],

@@ -17,6 +17,7 @@ from sqlext.error_conditions import CONDITIONS
 from sqlext.error_conditions.spark_parameters import with_spark_parameters
 from sqlext.errors import SqlextError, UnsupportedError
 from sqlext.spark.bridge import interrupts
+from sqlext.spark.bridge.row_lookup import RowLookup
 from sqlext.spark.catalog.session_catalogs import Catalogs
 from sqlext.spark.executor_task import lacking_packages
 
@@ -32,18 +33,21 @@ _LOG = logging.getLogger("sqlext")
 class Bridge:
     """Implements the Scala trait `io.sqlext.Bridge` by functions for questions and commands.
 
-    `catalogs` are those that the functions use; `close` stops what they have running, after another bridge is attached.
+    `catalogs` are those that the functions use, and `rows` looks up keys in their tables; `close` stops what they have
+    running, after another bridge is attached.
     """
 
     def __init__(
         self,
         spark: SparkSession,
         catalogs: Catalogs,
+        rows: RowLookup,
         questions: Mapping[str, Question],
         commands: Mapping[str, Command],
         close: Callable[[], None],
     ) -> None:
         self.catalogs = catalogs
+        self.rows = rows
         self.close = close
         self._context = spark.sparkContext
         self._questions = questions

@@ -9,8 +9,8 @@ from sqlext.spec.expression import And, Comparison, In, Predicate
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.thresholds import Thresholds
 
-# To open a file takes as long as to read a thousand rows of it.
-_MOST_FILES = 8
+MOST_FILES = 8
+"""Of so many files the driver reads rows itself: to open one takes as long as to read a thousand rows of it."""
 
 
 def driver_rows(predicate: Predicate, files: Sequence[ContentFile], thresholds: Thresholds) -> int:
@@ -19,7 +19,7 @@ def driver_rows(predicate: Predicate, files: Sequence[ContentFile], thresholds: 
     The driver does where the predicate holds for rows alone that have one of certain values in some column, as those
     with a key have, and few files may have such rows. Wide rows are fewer, so that they take no more memory.
     """
-    if len(files) > _MOST_FILES or not _has_values(predicate):
+    if len(files) > MOST_FILES or not _has_values(predicate):
         return 0
     stored, rows = sum(file.file_size_in_bytes for file in files), sum(file.record_count for file in files)
     fitting = thresholds.driver_bytes * rows // max(1, stored * thresholds.unpacked)

@@ -46,6 +46,7 @@ MANIFESTS_ON_DRIVER = SizeSetting("spark.sqlext.manifests-on-driver.max-bytes", 
 
 _TRANSACTION_OF = "spark.sqlext.transaction-of"
 _PREFIX = "spark.sqlext."
+_CASE_SENSITIVE = "spark.sql.caseSensitive"
 # The last one is read by the JVM, which starts the Python side by it.
 _KNOWN = (MANIFEST_CACHE.name, MANIFESTS_ON_DRIVER.name, "spark.sqlext.python")
 
@@ -83,9 +84,19 @@ def transaction_mark(spark: SparkSession) -> str | None:
     return mark
 
 
+def transaction_mark_in(settings: Mapping[str, str]) -> str | None:
+    """As `transaction_mark`, among the settings of a session."""
+    return settings.get(_TRANSACTION_OF)
+
+
 def is_case_sensitive(spark: SparkSession) -> bool:
     """Whether names that differ in case are different: Spark's setting, which may change between statements."""
-    return str(spark.conf.get("spark.sql.caseSensitive")).lower() == "true"
+    return str(spark.conf.get(_CASE_SENSITIVE)).lower() == "true"
+
+
+def is_case_sensitive_by(settings: Mapping[str, str]) -> bool:
+    """As `is_case_sensitive`, by the settings that the session has set."""
+    return settings.get(_CASE_SENSITIVE, "false").lower() == "true"
 
 
 def coerces_structs(spark: SparkSession) -> bool:
