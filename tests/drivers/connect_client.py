@@ -40,14 +40,14 @@ def main(port: str) -> dict[str, object]:
         sqlext.lookup(spark, "lake.db.t.ro", [78], ["id"])[0].id,
         sqlext.lookup(spark, "lake.db.t", []),
     ]
-    merged = spark.createDataFrame([(1, "m"), (250_000, "new")], "id BIGINT, v STRING")
+    merged = spark.createDataFrame([(1, "m"), (5, "new")], "id BIGINT, v STRING")
+    spark.sql("CREATE TABLE lake.db.merged AS SELECT 1L AS id, 'a' AS v")
     found["merged"] = [
-        sqlext.merge(merged, "lake.db.t", ["id"])._asdict(),
-        sqlext.merge(merged, "lake.db.t", "target.id = source.id AND source.id > 1", "WHEN MATCHED THEN DELETE"),
-        refused(lambda: sqlext.merge(merged, "lake.db.t", ["missing"])),
+        sqlext.merge(merged, "lake.db.merged", ["id"])._asdict(),
+        sqlext.merge(merged, "lake.db.merged", "target.id = source.id AND source.id > 1", "WHEN MATCHED THEN DELETE"),
+        refused(lambda: sqlext.merge(merged, "lake.db.merged", ["missing"])),
         len(spark.catalog.listTables()),
     ]
-    spark.sql("UPDATE lake.db.t SET v = 'a' WHERE id = 1")
 
     with sqlext.transaction(spark, "lake"):
         spark.sql("DELETE FROM lake.db.t WHERE id > 2")
