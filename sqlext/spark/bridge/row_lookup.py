@@ -149,15 +149,19 @@ class RowLookup:
             return None
         sought = _table(key, keys)
         plan = self._scans.with_positions(version, self._scans.plan(version, _predicate(key, sought)))
-        if plan is None or not _is_read_here(version, plan, fields):
+        others = tuple(field for field in dict.fromkeys(fields) if field not in key)
+        if plan is None or not _is_read_here(version, plan, others):
             return None
-        ids = [field.id for field in key]
-        if lookup_bytes(plan, ids) > thresholds.looked_up_key_bytes:
+        if lookup_bytes(plan, [field.id for field in key]) > thresholds.looked_up_key_bytes:
             return None
         require_allowed(version.io, [task.file for task in plan.tasks])
         names = [field.name for field in fields] if columns is None else list(columns)
         converters = [_converter(field.type, keyed.of_binary) for field in fields]
-        return list(_read(version, plan, sought, ids, fields, converters, names))
+        rows: list[Row] = []
+        for columns_of in _read(version, plan, key, sought, others):
+            values = [_converted(columns_of[field.id], one) for field, one in zip(fields, converters, strict=True)]
+            rows.extend(_named(names, one) for one in zip(*values, strict=True))
+        return rows
 
 
 def _fields(keyed: KeyedVersion, columns: Sequence[str] | None) -> tuple[NestedField, ...] | None:
@@ -176,6 +180,7 @@ def _fields(keyed: KeyedVersion, columns: Sequence[str] | None) -> tuple[NestedF
 
 
 def _is_read_here(version: TableVersion, plan: ScanPlan, fields: Sequence[NestedField]) -> bool:
+    """Whether the columns `fields` of the plan's files are read here as by Spark, and in less time than by a query."""
     files = [task.file for task in plan.tasks]
     if len(files) > MOST_FILES:
         return False
@@ -220,22 +225,22 @@ def _stored(type: Type, values: pa.Array) -> list[Any]:
 def _read(
     version: TableVersion,
     plan: ScanPlan,
+    key: Sequence[NestedField],
     sought: pa.Table,
-    ids: Sequence[int],
-    fields: Sequence[NestedField],
-    converters: Sequence[_Converter | None],
-    names: list[str],
-) -> Iterator[Row]:
-    matches = find_keys(version.io, plan, sought, ids)
+    others: Sequence[NestedField],
+) -> Iterator[Mapping[int, pa.Array | pa.ChunkedArray]]:
+    """By file, the columns of the rows with one of the keys, by field id: those of the key and `others`."""
+    matches = find_keys(version.io, plan, sought, [field.id for field in key])
     tasks = plan.by_path()
-    # A column that is asked for twice is read once.
-    once = tuple(dict.fromkeys(fields))
-    places = [once.index(field) for field in fields]
-    columns = RowColumns(once, schema_to_arrow(Schema(once)))
+    columns = RowColumns(others, schema_to_arrow(Schema(tuple(others))))
+    ids = [field.id for field in others]
+    start = 0
     for path, positions in matches.positions.items():
-        arrays = _columns(version, tasks[path], positions, columns)
-        values = [_converted(arrays[at], converter) for at, converter in zip(places, converters, strict=True)]
-        yield from (_named(names, one) for one in zip(*values, strict=True))
+        found = sought.take(matches.key_rows[start : start + len(positions)])
+        start += len(positions)
+        keys = dict(zip((field.id for field in key), found.columns, strict=True))
+        values = _columns(version, tasks[path], positions, columns) if others else ()
+        yield {**keys, **dict(zip(ids, values, strict=True))}
 
 
 def _columns(
