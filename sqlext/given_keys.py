@@ -47,10 +47,13 @@ def distinct_keys(columns: Sequence[KeyColumn], keys: Iterable[Any], table: str)
     """The keys as tuples in the order of `columns`, each once.
 
     Raises UnsupportedError LOOKUP_WITHOUT_KEY if there are no columns, DataError LOOKUP_KEY_REFUSED for a key that has
-    not the form or the types of them.
+    not the form or the types of them, and for one key in the place of a list.
     """
     if not columns:
         raise UnsupportedError("LOOKUP_WITHOUT_KEY", name=table)
+    if isinstance(keys, str | bytes | bytearray | Mapping):
+        # Its letters, bytes or names would be the keys.
+        raise DataError("LOOKUP_KEY_REFUSED", key=repr(keys), name=table, reason="it is one key, and no list of keys")
     return list({_key(columns, one, table): None for one in keys})
 
 

@@ -116,6 +116,12 @@ def test_names_that_differ_in_case_are_told_apart() -> None:
     assert distinct_keys(columns, [{"A": 2, "a": 1}], "t") == [(1, 2)]
 
 
+@pytest.mark.parametrize("keys", ["Ada", b"Ada", {"id": "Ada"}])
+def test_one_key_is_no_list_of_keys(keys: Any) -> None:
+    with pytest.raises(DataError, match="it is one key, and no list of keys"):
+        distinct_keys([KeyColumn(("id",), "STRING")], keys, "t")
+
+
 def test_a_table_without_a_key_is_refused() -> None:
     with pytest.raises(UnsupportedError, match="LOOKUP_WITHOUT_KEY"):
         distinct_keys([], [], "t")

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta, timezone
 from functools import partial
 from typing import Any
 from uuid import UUID
@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyspark
 from pyroaring import BitMap64
 from pyspark.sql import Row, SparkSession
+from pyspark.sql.types import TimestampType
 
 from sqlext.errors import SqlextError
 from sqlext.scan.files.file_columns import all_by_field_id
@@ -50,11 +51,11 @@ from sqlext.spec.types import (
     NestedField,
     StringType,
     StructType,
-    TimestampType,
     TimestamptzType,
     Type,
     UuidType,
 )
+from sqlext.spec.types import TimestampType as TimestampWithoutZone
 from sqlext.sql.statements.table_resolution import SPARK_CATALOG
 from sqlext.sql.syntax.type_text import ddl_type_text
 from sqlext.storage.location import is_object
@@ -64,12 +65,23 @@ from sqlext.write.positioned_values import has_positioned_values, values_at
 
 # Files up to this size are decoded whole; of larger ones only the pages that have the rows.
 _WHOLE_BYTES = 1024 * 1024
+_EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=timezone.utc), timedelta(microseconds=1)
 _EXTENSIONS = "spark.sql.extensions"
 _OWN_EXTENSIONS = "io.sqlext.Extensions"
 _WAP_BRANCH = "spark.wap.branch"
 _BINARY_AS_BYTES = "spark.sql.execution.pyspark.binaryAsBytes"
 # Python's values of these are Arrow's.
-_PLAIN = (BooleanType, IntegerType, LongType, FloatType, DoubleType, DecimalType, DateType, StringType, TimestampType)
+_PLAIN = (
+    BooleanType,
+    IntegerType,
+    LongType,
+    FloatType,
+    DoubleType,
+    DecimalType,
+    DateType,
+    StringType,
+    TimestampWithoutZone,
+)
 
 _Converter = Callable[[Any], Any]
 
@@ -214,7 +226,7 @@ def _stored(type: Type, values: pa.Array) -> list[Any]:
     match type:
         case DateType():
             values = values.cast(pa.int32())
-        case TimestampType() | TimestamptzType():
+        case TimestampWithoutZone() | TimestamptzType():
             values = values.cast(pa.int64())
         case UuidType():
             return [UUID(bytes=one) for one in values.to_pylist()]
@@ -309,7 +321,8 @@ def _same(value: Any) -> Any:
 
 def _local_time(value: datetime) -> datetime:
     """The moment in the zone of the process, without naming it."""
-    return value.astimezone().replace(tzinfo=None)
+    found: datetime = TimestampType().fromInternal((value - _EPOCH) // _MICROSECOND)
+    return found
 
 
 def _row(names: list[str], converters: Sequence[_Converter], value: Mapping[str, Any]) -> Row:
