@@ -26,7 +26,8 @@ def lookup(spark: SparkSession, table: str, keys: Iterable[Any], columns: Iterab
     the column's type: int, Decimal, str, bytes, bool, date, `uuid.UUID` or its text, or datetime, which without a zone
     is in that of the process, as in a row of PySpark. `columns` are names of whole columns, by default all. The table
     is named as in SQL, also at a branch or tag (`lake.db.t.branch_b`), and read as a query of the session reads it: its
-    newest version, in the session's transaction if one is open.
+    newest version, in the session's transaction if one is open. A Python driver mostly reads the rows itself, in a
+    fraction of a query's time, so that Spark's UI and listeners tell of none.
 
     Raises DataError LOOKUP_KEY_REFUSED for a key that is null or not of the column's type, such as a number out of its
     range, UnsupportedError LOOKUP_WITHOUT_KEY for a table without a primary key, and errors of the statement.

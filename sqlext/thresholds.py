@@ -51,7 +51,8 @@ class Thresholds:
     looked_up_key_bytes: int = _number(
         256 * 1024 * 1024,
         "bytes",
-        "Largest size of the target's key columns for a key upsert by look-up on the driver; else Spark joins.",
+        "Largest size of the target's key columns for a key upsert by look-up on the driver; else Spark joins. Also of"
+        " the key columns in the files that `sqlext.lookup` reads itself; else a query does.",
     )
     checked_key_rows: int = _number(
         1_000_000, "rows", "Most new rows whose ENFORCED key the driver looks up in the table; else Spark joins."
@@ -65,7 +66,7 @@ class Thresholds:
         65_536,
         "rows",
         "Most rows of data files that the driver reads for a query's scan by equality or IN: a Spark job takes longer"
-        " to start; tasks read larger scans.",
+        " to start; tasks read larger scans. With 0 `sqlext.lookup` is a query, too.",
     )
     planned_files: int = _number(
         100_000,
