@@ -67,6 +67,7 @@ def prepare_data(folder: Path, chosen: argparse.Namespace) -> None:
         "stream_upserts": (1,),
         "large_merge": (LARGE,),
         "keyless_merge": (1,),
+        "key_lookups": (1,),
     }.items():
         for factor in factors if suite in chosen.suites else ():
             tpch_table(folder, chosen.scale * factor, "orders")

@@ -10,6 +10,7 @@ from benchmarks.data import order_changes, tpch_table
 from benchmarks.data_file_rewrites import data_file_rewrites
 from benchmarks.evolved import evolved
 from benchmarks.history import history
+from benchmarks.key_lookups import key_lookups
 from benchmarks.layout import layout
 from benchmarks.libraries import LIBRARIES
 from benchmarks.maintenance import maintenance
@@ -124,6 +125,7 @@ SUITES: dict[str, Callable[[Bench], Iterator[Result]]] = {
     "care": care,
     "rewrites": data_file_rewrites,
     "layout": layout,
+    "key_lookups": key_lookups,
     "without_spark": without_spark,
     **LIBRARIES,
 }
@@ -134,6 +136,7 @@ OF_ICEBERG_TABLES = frozenset(
         "planning",
         "evolved",
         "history",
+        "key_lookups",
         "layout",
         "maintenance",
         "manifest_rewrites",
