@@ -19,6 +19,7 @@ from judges.looked_up_rows import both_ways, by_process
 from sessions import planned
 from sqlext.errors import DataError, SqlextError, UnsupportedError
 from sqlext.spark.bridge import row_lookup
+from sqlext.spark.shim.shim_jar import installed_spark
 
 COLUMNS = """
 name STRING, amount DECIMAL(20, 2), point STRUCT<x: BIGINT, inner: STRUCT<y: STRING, at: TIMESTAMP>>,
@@ -288,6 +289,10 @@ def test_what_is_not_converted_is_read_by_the_statement(spark: SparkSession, tab
     )
     spark.sql(f"INSERT INTO {table_name} SELECT 1, parse_json('{{\"a\": 1}}'), TIMESTAMP'2024-01-01 00:00:00'")
     assert by_process(spark, table_name, [1]) is None
+    if installed_spark().minor == "4.0":
+        with pytest.raises(PySparkException, match="NOT_READ_BY_SPARK_4_0"):
+            sqlext.lookup(spark, table_name, [1])
+        return
     (found,) = sqlext.lookup(spark, table_name, [1])
     assert found.v.toJson() == '{"a":1}'
     assert len(both_ways(spark, table_name, [1], ["id", "far"])) == 1
