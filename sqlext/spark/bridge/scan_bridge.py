@@ -228,7 +228,7 @@ class ScanBridge:
         return {
             "files": files,
             "rows": rows,
-            "expected_rows": expected_rows(predicate, version.metadata.schema().identifier_field_ids, rows),
+            "expected_rows": expected_rows(predicate, version.metadata.schema().identifier_field_ids, rows, data_files),
             "driver_rows": driver_rows(predicate, data_files, Thresholds.of(arguments["plan_settings"])),
             "grouped": groups is not None,
             "pushable_columns": _pushable_columns(version.metadata, version.schema),

@@ -34,7 +34,7 @@ _PATHS = pa.dictionary(pa.int32(), pa.string())
 class Estimate:
     """The optimiser's estimate of a result. `repeatable`: another run on the same data gives the same rows.
     `may_be_few`: not small, but a condition may leave few rows, and an attempt costs little. `is_broadcast`: small, and
-    Spark broadcasts it, so a query may contain it twice; `rows` is then exact."""
+    Spark broadcasts it, so a query may contain it twice."""
 
     rows: int
     is_small: bool
@@ -46,7 +46,7 @@ class Estimate:
 def estimate(rows: DataFrame, most_bytes: int = DRIVER_BYTES) -> Estimate:
     """The estimate of a result. Without a row count by the optimiser, the count follows from the size.
 
-    A result is small if the optimiser's upper bound is at most `most_bytes`. The bound is raised if a table's files are
+    A result is small if the optimiser's estimate is at most `most_bytes`. The estimate is raised if a table's files are
     larger than Spark estimates their rows to be, as with long strings.
     """
     found = json.loads(_shim(rows).estimate(java_rows(rows)))

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 
 from sqlext.spec.expression import And, Comparison, In, Predicate
+from sqlext.spec.manifests.content_file import ContentFile
+
+# Keys need not be unique. Spark broadcasts at most so many times the size that it expects, whatever the rows are.
+_MOST_UNDERSTATED = 32
 
 
-def expected_rows(predicate: Predicate, key: Collection[int], rows: int) -> int:
-    """Of a scan of files with so many `rows`: at most as many as there are values for the columns of a `key` (field
+def expected_rows(predicate: Predicate, key: Collection[int], rows: int, files: Iterable[ContentFile]) -> int:
+    """Of a scan of `files` with so many `rows`: at most as many as there are values for the columns of a `key` (field
     ids) in its predicate.
 
-    An estimate, since a key that is not enforced may have several rows. Rows are as many as there are if there is no
-    key, or a column of it may have any value.
+    An estimate, since a key that is not enforced may have several rows. It is at least a 32nd of the rows, and counts
+    all of a file that has one key alone by its bounds. Rows are as many as there are if there is no key, or a column of
+    it may have any value.
     """
     values: dict[int, int] = {}
     left = deque([predicate])
@@ -30,4 +35,11 @@ def expected_rows(predicate: Predicate, key: Collection[int], rows: int) -> int:
     expected = 1
     for id in key:
         expected *= values[id]
-    return min(expected, rows)
+    of_one_key = sum(file.record_count for file in files if all(_has_one_value(file, id) for id in key))
+    return min(max(expected, of_one_key, rows // _MOST_UNDERSTATED), rows)
+
+
+def _has_one_value(file: ContentFile, id: int) -> bool:
+    """Whether all values of the column are equal. Bounds of longer ones, which are cut, never are."""
+    lower = (file.lower_bounds or {}).get(id)
+    return lower is not None and lower == (file.upper_bounds or {}).get(id)
