@@ -7,7 +7,7 @@ package io.sqlext
 
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.{Inner, LeftAnti, LeftOuter, LeftSemi, RightOuter}
+import org.apache.spark.sql.catalyst.plans.{Inner, InnerLike, LeftAnti, LeftOuter, LeftSemi, RightOuter}
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, Join, LocalRelation, LogicalPlan, OneRowRelation, Project}
 import org.apache.spark.sql.catalyst.rules.Rule
 import org.apache.spark.sql.catalyst.trees.TreePattern
@@ -96,11 +96,21 @@ object JoinedValues extends Rule[LogicalPlan] with PredicateHelper {
     case rows: LocalRelation if rows.data.size <= mostRows && LookUps.isPlain(expression) =>
       evaluated(BindReferences.bindReference(expression, rows.output), rows.data).map(_ -> true)
     case _: OneRowRelation if LookUps.isPlain(expression) => evaluated(expression, Seq(InternalRow.empty)).map(_ -> true)
-    case Project(columns, child) =>
-      val origins = AttributeMap(columns.collect { case alias: Alias => alias.toAttribute -> alias.child })
-      values(expression.transform { case column: Attribute => origins.getOrElse(column, column) }, child)
-    case Filter(_, child) => values(expression, child).map { case (found, _) => found -> false }
+    case project: Project => values(replaceAlias(expression, getAliasMap(project)), project.child)
+    case Filter(_, child) => someValues(expression, child)
+    case join: Join => wholeSides(join).find(side => expression.references.subsetOf(side.outputSet)).flatMap(someValues(expression, _))
     case _ => None
+  }
+
+  private def someValues(expression: Expression, plan: LogicalPlan): Option[(Seq[Any], Boolean)] =
+    values(expression, plan).map { case (found, _) => found -> false }
+
+  /** Sides whose columns have no other values in the joined rows: no nulls for rows without a match. */
+  private def wholeSides(join: Join): Seq[LogicalPlan] = join.joinType match {
+    case _: InnerLike => Seq(join.left, join.right)
+    case LeftOuter | LeftSemi | LeftAnti => Seq(join.left)
+    case RightOuter => Seq(join.right)
+    case _ => Nil
   }
 
   /** None where it fails: whether the query fails is for the query to find out, which may not evaluate it. */

@@ -101,9 +101,16 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Pred
     "first_rows" -> firstRows.map(_.described),
     "plan_settings" -> Bridge.planSettings(spark.conf.getAll)))
 
+  /** Columns whose values the query itself says are left out: a join's other side leaves hardly fewer. Spark makes the
+    * plan of a join of tables whose sides all filter each other twice as long with each table. */
   override def filterAttributes: Array[NamedReference] =
     if (table.role.isInstanceOf[EqualityDeletes]) Array.empty
-    else table.clusteredColumns.filter(name => columns.fieldNames.contains(name)).map(Grouping.reference).toArray
+    else table.clusteredColumns.filter(name => columns.fieldNames.contains(name) && !hasValues(name)).map(Grouping.reference).toArray
+
+  private def hasValues(column: String): Boolean = filters.flatMap(PredicateJson.encode).exists {
+    case Seq("=" | "in", Seq(`column`), _) => true
+    case _ => false
+  }
 
   /** Values that a join's other side turned out to have leave fewer files. */
   override def filter(values: Array[Predicate]): Unit = found = found ++ values.filter(PredicateJson.encode(_).isDefined)

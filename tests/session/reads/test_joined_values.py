@@ -57,6 +57,10 @@ QUERIES = (
     "SELECT * FROM {table} t JOIN (SELECT CAST(NULL AS BIGINT) AS k) v ON t.id = v.k",
     "SELECT t.id, s.id FROM (SELECT id, id * 2 AS twice FROM {table}) t JOIN {values} ON t.twice = v.k"
     " JOIN {table} s ON s.id = v.k",
+    "SELECT t.id, s.id FROM {values} LEFT JOIN {table} t ON t.id = v.k LEFT JOIN {table} s ON s.id = v.k + 1",
+    "SELECT count(*) FROM {table} t RIGHT JOIN {values} ON t.id = v.k FULL JOIN {table} s ON s.id = v.k",
+    "SELECT t.id, s.id FROM {table} t LEFT JOIN {values} ON t.id = v.k JOIN {table} s ON s.id = coalesce(v.k, 5)",
+    "SELECT t.id, s.id FROM {table} t RIGHT JOIN {values} ON t.id = v.k LEFT JOIN {table} s ON s.id = v.k + t.id",
 )
 
 
@@ -133,3 +137,17 @@ def test_texts_of_a_collation_are_compared_by_it(spark: SparkSession, table_name
         f"SELECT name FROM {table_name} JOIN (VALUES ('anna')) v(k) ON name COLLATE UTF8_LCASE = k COLLATE UTF8_LCASE"
     )
     assert canonical_rows(spark.sql(query)) == [["ANNA"], ["Anna"]]
+
+
+def test_tables_that_are_all_read_by_the_values_do_not_filter_each_other(spark: SparkSession, table_name: str) -> None:
+    """Spark would read the tables on the left once more for each on the right, and theirs for them."""
+    _table(spark, table_name, "'format-version'='3'", rows=20)
+    joins = " ".join(f"JOIN {table_name} t{number} ON t{number}.id = v.k" for number in range(8))
+    for query in (
+        f"SELECT count(*) FROM {VALUES} {joins}",
+        f"SELECT count(*) FROM {VALUES} {joins.replace('JOIN', 'LEFT JOIN')}",
+        f"SELECT count(*) FROM {table_name} v {joins.replace('v.k', 'v.id')} WHERE v.id IN (3, 7)",
+    ):
+        read = _filters(spark, query)
+        assert len(read) == query.count("JOIN") + query.count(f"FROM {table_name}")
+        assert all("id IN" in filters for filters in read)
