@@ -109,13 +109,16 @@ def _driver_finds(
 def test_a_query_finds_what_the_driver_does_not(
     spark: SparkSession, table_name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Rows that it does not fetch by position, those that equality deletes take, and more than it takes."""
+    """Rows that it does not fetch by position, those of equality deletes that only a join applies, and more than it
+    takes."""
     producer = "'changelog-producer'='lookup'"
     nested = "INSERT INTO {table} VALUES (1, array(1, 2)), (2, NULL)", "DELETE FROM {table} WHERE id = 1"
     assert _driver_finds(spark, monkeypatch, f"{table_name}_a", "id INT, a ARRAY<INT>", producer, *nested) == [False]
     by_key = f"{producer}, 'write.upsert.mode'='equality'"
     keyed = "INSERT INTO {table} VALUES (1, 'a'), (2, 'b')", "UPSERT INTO {table} VALUES (1, 'c')"
-    assert _driver_finds(spark, monkeypatch, f"{table_name}_e", "id INT, v STRING", by_key, *keyed) == [False]
+    assert _driver_finds(spark, monkeypatch, f"{table_name}_e", "id INT, v STRING", by_key, *keyed) == [True]
+    table = f"{table_name}_j"
+    assert _driver_finds(spark, monkeypatch, table, "id DECIMAL(5, 0), v STRING", by_key, *keyed) == [False]
     many = "INSERT INTO {table} SELECT id FROM range(9)", "DELETE FROM {table} WHERE id < 3", "DELETE FROM {table}"
     with planned(spark, changelog_rows=3):
         assert _driver_finds(spark, monkeypatch, f"{table_name}_m", "id INT", producer, *many) == [True]
