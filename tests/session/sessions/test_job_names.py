@@ -109,7 +109,7 @@ def test_what_a_user_has_set_comes_first_and_stays(spark: SparkSession, table: s
         assert [*dict.fromkeys(found.descriptions)] == [f"nightly load: DELETE FROM {table}: find rows", "nightly load"]
         assert found.groups == {"nightly"}
         # As spark-sql and the Thrift server do.
-        text = f"UPDATE {table} SET v = v + 2 WHERE v = 0"
+        text = f"UPDATE {table} SET v = v + 2 WHERE v < 1"
         context.setJobDescription(f"{text} ")
         with started(spark) as found:
             spark.sql(text)

@@ -57,7 +57,7 @@ def run_blocks(spark: SparkSession, page: str) -> int:
     names: dict[str, object] = {"spark": spark}
     blocks = to_run(page)
     for block in blocks:
-        text = re.sub(r"\blake\b", "pages", block.text.replace("/data/lake", "./warehouse"))
+        text = re.sub(r"\blake\b", "pages", block.text.replace("/data/lake", str(Path.cwd() / "warehouse")))
         text = text.replace('"./checkpoints', f'"{Path.cwd()}/checkpoints')  # the JVM has another working folder
         if block.language == "python":
             exec(compile("\n" * block.line + text, page, "exec"), names)
