@@ -122,7 +122,10 @@ class Thresholds:
     changelog_rows: int = _number(
         65_536,
         "rows",
-        "Most changed rows that the driver computes of a commit, to store its changelog, or of one `table_changes`.",
+        "Most changed rows of a commit that the driver computes and stores as its changelog.",
+    )
+    table_changes_rows: int = _number(
+        262_144, "rows", "Most changed rows that the driver computes for a query's `table_changes`; else Spark does."
     )
     preview_rows: int = _number(
         10_000,

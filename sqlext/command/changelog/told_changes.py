@@ -36,11 +36,12 @@ class TableChanges:
         """{"sql": …, "rows": …}: the feed of `ChangeFeed.sql`, in which the relation `__sqlext_told_changes`.`n` has
         the rows of that number: their Spark schema, and record batches of Arrow in Base64.
 
-        The driver computes up to `sqlext.plan.changelog-rows` changes. Raises as `ChangeFeed.sql`, and errors of a
-        scan.
+        The driver computes up to `sqlext.plan.table-changes-rows` changes, of `sqlext.plan.driver-bytes` in memory.
+        Raises as `ChangeFeed.sql`, and errors of a scan.
         """
         rows: list[Mapping[str, Any]] = []
-        left = Thresholds.of(arguments.get("plan_settings", {})).changelog_rows
+        limits = Thresholds.of(arguments.get("plan_settings", {}))
+        rows_left, bytes_left = limits.table_changes_rows, limits.driver_bytes
 
         def of_table(handle: TableHandle) -> ToldChanges:
             schema = self._environment.catalogs.version(handle).metadata.schema()
@@ -48,11 +49,12 @@ class TableChanges:
             arrow = to_arrow_schema(SparkStruct.fromJson(columns))
 
             def told(before: Snapshot | None, after: Snapshot) -> str | None:
-                nonlocal left
-                found = few_changes(self._environment, handle, before, after, left)
-                if found is None:
+                nonlocal rows_left, bytes_left
+                found = few_changes(self._environment, handle, before, after, rows_left)
+                if found is None or found.nbytes > bytes_left:
                     return None
-                left -= found.num_rows
+                rows_left -= found.num_rows
+                bytes_left -= found.nbytes
                 rows.append({"schema": columns, "batches": _batches(found.cast(arrow))})
                 return quote_name((_RELATION, str(len(rows) - 1)))
 

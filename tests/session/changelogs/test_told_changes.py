@@ -43,9 +43,9 @@ def test_told_changes_are_those_of_a_query(spark: SparkSession, table_name: str,
     for arguments in ("", f", {snapshots[1]}", f", {snapshots[2]}, {last}, 'net'", f", NULL, {last}, 'net'"):
         query = f"SELECT * FROM table_changes('{table_name}'{arguments})"
         found, schema = _rows(spark, query), spark.sql(query).schema
-        for most in (0, 5):
-            with planned(spark, changelog_rows=most):
-                assert _rows(spark, query) == found, (arguments, most)
+        for limits in ({"table_changes_rows": 0}, {"table_changes_rows": 5}, {"driver_bytes": 300}):
+            with planned(spark, **limits):
+                assert _rows(spark, query) == found, (arguments, limits)
                 assert [(field.name, field.dataType) for field in spark.sql(query).schema] == [
                     (field.name, field.dataType) for field in schema
                 ]
