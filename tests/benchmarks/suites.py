@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 
 from benchmarks.bench import Bench, Result
 from benchmarks.care import care
+from benchmarks.change_feeds import change_feeds
 from benchmarks.data import order_changes, tpch_table
 from benchmarks.data_file_rewrites import data_file_rewrites
 from benchmarks.evolved import evolved
@@ -126,6 +127,7 @@ SUITES: dict[str, Callable[[Bench], Iterator[Result]]] = {
     "rewrites": data_file_rewrites,
     "layout": layout,
     "key_lookups": key_lookups,
+    "change_feeds": change_feeds,
     "without_spark": without_spark,
     **LIBRARIES,
 }
@@ -133,6 +135,7 @@ SUITES: dict[str, Callable[[Bench], Iterator[Result]]] = {
 OF_ICEBERG_TABLES = frozenset(
     {
         "care",
+        "change_feeds",
         "planning",
         "evolved",
         "history",
