@@ -32,7 +32,7 @@ def change_feeds(bench: Bench) -> Iterator[Result]:
         properties = f"'write-only'='true', 'write.upsert.mode'='{mode}'"
         bench.spark.sql(f"ALTER TABLE {table} SET TBLPROPERTIES ({properties})")
         bench.spark.sql(f"INSERT INTO {table} SELECT id, concat('n', id), id FROM range({_ROWS})")
-        (first,) = bench.spark.sql(f"SELECT snapshot_id FROM {table}.snapshots").first() or ()
+        first = bench.spark.sql(f"SELECT snapshot_id FROM {table}.snapshots").collect()[0].snapshot_id
         for number in range(1, _COMMITS + 1):
             bench.spark.sql(statement.format(table=table, n=number))
         query = f"SELECT * FROM table_changes('{table}', {first})"
