@@ -12,7 +12,7 @@ from typing import Literal, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.catalog.identifier import name_parts
+from sqlext.catalog.identifier import in_backticks, name_parts
 from sqlext.errors import NotFoundError, UnsupportedError
 
 # Quoted text and comments, in which a word means nothing, and the word.
@@ -105,7 +105,7 @@ def merge(
         raise ValueError("a MERGE needs a condition, or columns that are to be equal")
     if any(found[1] for found in _RETURNING.finditer(when)):
         raise UnsupportedError("MERGE_RETURNS_COUNTS")
-    name = ".".join(map(_quoted, name_parts(table)))
+    name = in_backticks(*name_parts(table))
     # PySpark replaces what is in braces, and keeps a view for the source while the statement runs.
     target, condition, clauses = (text.replace("{", "{{").replace("}", "}}") for text in (name, condition, when))
     evolution = "WITH SCHEMA EVOLUTION " if schema_evolution else ""
@@ -115,8 +115,4 @@ def merge(
 
 
 def _equal(column: str) -> str:
-    return f"target.{_quoted(column)} = source.{_quoted(column)}"
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
+    return f"{in_backticks('target', column)} = {in_backticks('source', column)}"

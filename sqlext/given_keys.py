@@ -15,6 +15,7 @@ from operator import index
 from typing import Any, TypeAlias
 from uuid import UUID
 
+from sqlext.catalog.identifier import in_backticks
 from sqlext.errors import DataError, UnsupportedError
 
 Key: TypeAlias = tuple[Any, ...]
@@ -40,7 +41,7 @@ class KeyColumn:
 
     @property
     def sql(self) -> str:
-        return ".".join("`" + part.replace("`", "``") + "`" for part in self.path)
+        return in_backticks(*self.path)
 
 
 def distinct_keys(columns: Sequence[KeyColumn], keys: Iterable[Any], table: str) -> list[Key]:

@@ -13,7 +13,7 @@ from typing import Any
 from pyspark.errors import PySparkException
 from pyspark.sql import Row, SparkSession
 
-from sqlext.catalog.identifier import quoted
+from sqlext.catalog.identifier import in_backticks, quoted
 from sqlext.given_keys import KeyColumn, condition, distinct_keys
 from sqlext.notebook.shown_table import ShownTable, full_name
 
@@ -78,8 +78,8 @@ def _key_by_statement(spark: SparkSession, parts: tuple[str, ...]) -> list[KeyCo
 
 
 def _type_by_query(spark: SparkSession, parts: tuple[str, ...], name: str) -> str:
-    path = ".".join(_quoted(part) for part in name.split("."))
-    (field,) = spark.sql(f"SELECT {path} FROM {_name(parts)} WHERE false").schema.fields
+    path = in_backticks(*name.split("."))
+    (field,) = spark.sql(f"SELECT {path} FROM {in_backticks(*parts)} WHERE false").schema.fields
     type: str = field.dataType.simpleString()
     return type.upper()
 
@@ -87,13 +87,5 @@ def _type_by_query(spark: SparkSession, parts: tuple[str, ...], name: str) -> st
 def _statement(
     parts: tuple[str, ...], key: Sequence[KeyColumn], keys: Sequence[tuple[Any, ...]], columns: Sequence[str] | None
 ) -> str:
-    selected = "*" if columns is None else ", ".join(map(_quoted, columns))
-    return f"SELECT {selected} FROM {_name(parts)} WHERE {condition(key, keys)}"
-
-
-def _name(parts: tuple[str, ...]) -> str:
-    return ".".join(map(_quoted, parts))
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
+    selected = "*" if columns is None else ", ".join(map(in_backticks, columns))
+    return f"SELECT {selected} FROM {in_backticks(*parts)} WHERE {condition(key, keys)}"

@@ -43,7 +43,7 @@ ALLOWED = {
     | {"storage", "catalog", "commit", "sql", "spark", "command", "local", "any_session", "spark_session"},
     "serve": {"errors", "spark", "spark_session"},
     "any_session": {"errors", "catalog"},
-    "given_keys": {"errors"},
+    "given_keys": {"errors", "catalog"},
     "rows_by_key": {"catalog", "given_keys", "notebook"},
     "notebook": {"errors", "any_session", "catalog", "description"},
     "terminal": FORMAT

@@ -127,9 +127,7 @@ case class LookUpExec(child: SparkPlan)(@transient private val lookUp: LookUp) e
   override lazy val metrics: Map[String, SQLMetric] =
     Map("numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows read by the driver"))
 
-  override def rowsOnDriver: Option[Array[InternalRow]] = found
-
-  @transient private lazy val found: Option[Array[InternalRow]] = {
+  @transient override lazy val rowsOnDriver: Option[Array[InternalRow]] = {
     val rows = lookUp.rows()
     rows.foreach { some =>
       longMetric("numOutputRows") += some.length
@@ -139,9 +137,9 @@ case class LookUpExec(child: SparkPlan)(@transient private val lookUp: LookUp) e
   }
 
   override protected def doExecute(): RDD[InternalRow] =
-    found.map(rows => sparkContext.parallelize(rows.toSeq, 1)).getOrElse(child.execute())
-  override def executeCollect(): Array[InternalRow] = found.getOrElse(child.executeCollect())
+    rowsOnDriver.map(rows => sparkContext.parallelize(rows.toSeq, 1)).getOrElse(child.execute())
+  override def executeCollect(): Array[InternalRow] = rowsOnDriver.getOrElse(child.executeCollect())
   override def executeTake(count: Int): Array[InternalRow] = lookUp.rows(count).getOrElse(child.executeTake(count))
-  override def executeTail(count: Int): Array[InternalRow] = found.map(_.takeRight(count)).getOrElse(child.executeTail(count))
-  override def executeToIterator(): Iterator[InternalRow] = found.map(_.iterator).getOrElse(child.executeToIterator())
+  override def executeTail(count: Int): Array[InternalRow] = rowsOnDriver.map(_.takeRight(count)).getOrElse(child.executeTail(count))
+  override def executeToIterator(): Iterator[InternalRow] = rowsOnDriver.map(_.iterator).getOrElse(child.executeToIterator())
 }

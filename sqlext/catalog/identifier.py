@@ -80,9 +80,13 @@ def _objection(name: str) -> str | None:
 def quoted(*parts: str) -> str:
     """The parts as a SQL name: joined by dots, in backticks where needed."""
     return ".".join(
-        part if _PLAIN.fullmatch(part) else "`" + part.encode("utf-8", "replace").decode().replace("`", "``") + "`"
-        for part in parts
+        part if _PLAIN.fullmatch(part) else in_backticks(part.encode("utf-8", "replace").decode()) for part in parts
     )
+
+
+def in_backticks(*parts: str) -> str:
+    """The parts as a SQL name: joined by dots, each in backticks, so that no word of SQL is read as such."""
+    return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
 
 
 def name_parts(text: str, least: int = 1) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.any_session import catalog_class
-from sqlext.catalog.identifier import name_parts
+from sqlext.catalog.identifier import in_backticks, name_parts
 from sqlext.description.html_page import description_html
 from sqlext.description.table_facts import Description, bytes_told, key_told
 from sqlext.errors import UnsupportedError
@@ -59,7 +59,7 @@ class ShownTable:
 
     def describe(self, commits: int | None = None) -> Description:
         """The facts of the table, with its newest `commits` snapshots; 0 for all."""
-        catalog, name = _name(self.parts[:1]), _text(_name(self.parts[1:]))
+        catalog, name = in_backticks(*self.parts[:1]), _text(in_backticks(*self.parts[1:]))
         asked = "" if commits is None else f", commits => {commits}"
         rows = self.spark.sql(f"CALL {catalog}.system.describe_table(table => {name}{asked})").collect()
         return Description.from_json(json.loads(rows[0][0]))
@@ -89,12 +89,12 @@ class ShownTable:
 
     def files(self) -> DataFrame:
         """The metadata table `files`."""
-        return self.spark.sql(f"SELECT * FROM {_name((*self.parts, 'files'))}")
+        return self.spark.sql(f"SELECT * FROM {in_backticks(*self.parts, 'files')}")
 
     def health(self) -> DataFrame:
         """The answer of `CALL health`: what the table consists of, and what care would do."""
-        name = _text(_name(self.parts[1:]))
-        return self.spark.sql(f"CALL {_name(self.parts[:1])}.system.health({name})")
+        name = _text(in_backticks(*self.parts[1:]))
+        return self.spark.sql(f"CALL {in_backticks(*self.parts[:1])}.system.health({name})")
 
     def changes(self, start: int | str | None = None, end: int | str | None = None) -> DataFrame:
         """The rows that each snapshot after `start` up to `end` changed, as `table_changes` tells them.
@@ -114,7 +114,7 @@ class ShownTable:
 
     def _changes(self, start: int | str | None, end: int | str | None, mode: str) -> DataFrame:
         places = ", ".join(map(_place, (start, end)))
-        name = _text(_name(self.parts))
+        name = _text(in_backticks(*self.parts))
         return self.spark.sql(f"SELECT * FROM table_changes({name}, {places}, '{mode}')")
 
     def __repr__(self) -> str:
@@ -193,10 +193,6 @@ def _pictures() -> Any:
         if not (error.name or "").startswith("matplotlib"):
             raise
         raise UnsupportedError("PICTURES_NEED_PACKAGE", package="matplotlib") from None
-
-
-def _name(parts: tuple[str, ...]) -> str:
-    return ".".join("`" + part.replace("`", "``") + "`" for part in parts)
 
 
 def _text(value: str) -> str:

@@ -6,7 +6,7 @@ null. Floats order as in Spark: NaN equals itself and is greater than every othe
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias, Union
 
@@ -158,6 +158,17 @@ def push_down_not(predicate: Predicate) -> Predicate:
 def conjunction(predicates: Iterable[Predicate]) -> Predicate:
     """The AND of `predicates`, as a balanced tree so that recursion over it stays shallow; `AlwaysTrue` for none."""
     return _balanced(_and, predicates, AlwaysTrue())
+
+
+def conjuncts(predicate: Predicate) -> Iterator[Predicate]:
+    """The predicates that all hold where `predicate` does: the parts of its ANDs, in order."""
+    left = [predicate]
+    while left:
+        match left.pop():
+            case And(one, other):
+                left += (other, one)
+            case part:
+                yield part
 
 
 def disjunction(predicates: Iterable[Predicate]) -> Predicate:

@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 
 from sqlext.spec.arrow_field_id import FIELD_ID_KEY
 from sqlext.spec.schema import Schema
-from sqlext.spec.types import DecimalType, IntegerType, LongType, NestedField, StructType, Type, UuidType
+from sqlext.spec.types import DecimalType, IntegerType, LongType, NestedField, StructType, Type
 from sqlext.write.arrow_schema import as_filed, schema_to_arrow
+from sqlext.write.metadata_values import metadata_values
 
 _INT, _LONG = IntegerType(), LongType()
 _PARTITION = 1
@@ -113,23 +114,10 @@ def _arrow_value(value: Any, type: Type) -> Any:
 def _tuples(column: pa.StructArray, partition: StructType) -> list[tuple[Any, ...]]:
     by_id = {_field_id(field): column.field(place) for place, field in enumerate(column.type)}
     values = [
-        _stored(by_id[field.id], field.type) if field.id in by_id else [None] * len(column)
+        metadata_values(by_id[field.id], field.type) if field.id in by_id else [None] * len(column)
         for field in partition.fields
     ]
     return list(zip(*values, strict=True))
-
-
-def _stored(column: pa.Array, type: Type) -> list[Any]:
-    if isinstance(column, pa.ExtensionArray):
-        column = column.storage
-    if pa.types.is_date32(column.type):
-        column = column.cast(pa.int32())
-    elif pa.types.is_timestamp(column.type) or pa.types.is_time64(column.type):
-        column = column.cast(pa.int64())
-    values: list[Any] = column.to_pylist()
-    if isinstance(type, UuidType):
-        return [None if value is None else UUID(bytes=value) for value in values]
-    return values
 
 
 def _field_id(field: pa.Field) -> int:

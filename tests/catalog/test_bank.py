@@ -2,22 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
 
 from catalog.bank import ACCOUNTS, DEPOSIT, Opener, open_bank, open_hasty, run_bank
-from catalog.postgres_server import PostgresServer
 from sqlext.catalog.catalog_settings import open_catalog
-
-
-@pytest.fixture(scope="module")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
-    server = PostgresServer(tmp_path_factory.mktemp("postgres"))
-    yield server
-    server.stop()
 
 
 @pytest.fixture(params=["folder", "sqlite", "postgres"])

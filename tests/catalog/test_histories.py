@@ -15,7 +15,6 @@ import pytest
 from catalog.bank import Opener, open_hasty
 from catalog.history import Recorded, anomalies
 from catalog.list_append import LISTS, Run, append, lists, open_lists, run_lists, values
-from catalog.postgres_server import PostgresServer
 from catalog.rest_model_server import RestModelServer
 from small_tables import Clock
 from sqlext.catalog.catalog_settings import open_catalog
@@ -25,13 +24,6 @@ from sqlext.catalog.open_transaction import OpenTransaction
 LONG, SHORT = 2_000, 200
 _LEAST_SHARE_OF_READERS = 0.1
 ASKED_FOR = os.environ.get("SQLEXT_TRANSACTIONS")
-
-
-@pytest.fixture(scope="module")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
-    server = PostgresServer(tmp_path_factory.mktemp("postgres"))
-    yield server
-    server.stop()
 
 
 @pytest.fixture(params=["folder", "sqlite", "postgres", "server"])

@@ -13,13 +13,6 @@ from catalog.rest_server import RestServer
 from unit.local.local_contract import LocalContract, Opener
 
 
-@pytest.fixture(scope="module")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
-    server = PostgresServer(tmp_path_factory.mktemp("postgres"))
-    yield server
-    server.stop()
-
-
 class TestPostgres(LocalContract):
     @pytest.fixture
     def opener(self, tmp_path: Path, postgres: PostgresServer) -> Opener:

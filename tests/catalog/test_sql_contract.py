@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
@@ -12,13 +11,6 @@ from catalog.contract import CatalogContract
 from catalog.postgres_server import PostgresServer
 from catalog.racers import Opener
 from sqlext.catalog.catalog_settings import open_catalog
-
-
-@pytest.fixture(scope="module")
-def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
-    server = PostgresServer(tmp_path_factory.mktemp("postgres"))
-    yield server
-    server.stop()
 
 
 class TestSqlite(CatalogContract):

@@ -26,24 +26,19 @@ _NET = "net"
 _EACH = "each"
 
 
-ToldChanges: TypeAlias = Callable[[Snapshot | None, Snapshot], str | None]
-"""The text of a relation of rows with their kinds: the changes from one snapshot to another. None: a query has to find
-them."""
-
-
-def _found_by_query(before: Snapshot | None, after: Snapshot) -> None:
-    return None
+ToldChanges: TypeAlias = Callable[[TableHandle, Snapshot | None, Snapshot], str | None]
+"""The text of a relation of rows with their kinds: the changes of a table from one snapshot to another. None: a query
+has to find them."""
 
 
 class ChangeFeed:
     """Change feeds as SQL text for Spark; of the steps that `told` has no relation for, as a query."""
 
-    def __init__(self, environment: Environment) -> None:
+    def __init__(self, environment: Environment, told: ToldChanges = lambda handle, before, after: None) -> None:
         self._environment = environment
+        self._told = told
 
-    def sql(
-        self, arguments: Mapping[str, Any], told: Callable[[TableHandle], ToldChanges] = lambda _: _found_by_query
-    ) -> str:
+    def sql(self, arguments: Mapping[str, Any]) -> str:
         """A SELECT of the changes after `from` up to `to`, each a snapshot id, a reference or a time.
 
         Without `from` the feed begins with the first snapshot, without `to` it ends with the newest. `mode` is `each`
@@ -61,8 +56,7 @@ class ChangeFeed:
         handle, metadata = self.table(tuple(arguments["table"]))
         end = self.snapshot(handle, metadata, arguments["to"]) or self.head(handle)
         start = None if end is None else self.snapshot(handle, metadata, arguments["from"])
-        steps = self.steps(handle, metadata, start, end, net=mode == _NET, told=told(handle))
-        return lower_changes(steps, metadata.schema())
+        return lower_changes(self.steps(handle, metadata, start, end, net=mode == _NET), metadata.schema())
 
     def view(self, parts: tuple[str, ...]) -> ChangeView:
         """The view `catalog.namespace.table.changes`: the changes of all snapshots that are not expired."""
@@ -71,47 +65,34 @@ class ChangeFeed:
         return ChangeView(text, change_schema(schema))
 
     def steps(
-        self,
-        handle: TableHandle,
-        metadata: TableMetadata,
-        start: Snapshot | None,
-        end: Snapshot | None,
-        *,
-        net: bool,
-        told: ToldChanges = _found_by_query,
+        self, handle: TableHandle, metadata: TableMetadata, start: Snapshot | None, end: Snapshot | None, *, net: bool
     ) -> Sequence[ChangeStep]:
         """A step for each snapshot after `start` up to `end`, or with `net` one step for the difference."""
         if end is None:
             return [self.nothing(handle)]
         if net:
-            return [self.net_step(handle, metadata, start, end, 0, told)]
+            return [self.net_step(handle, metadata, start, end, 0)]
         spans = changelog_spans(snapshot_pairs(handle, metadata, start, end)) or [Span(end, end)]
-        return [self._step_of(handle, span, number, told) for number, span in enumerate(spans)]
+        return [self._step_of(handle, span, number) for number, span in enumerate(spans)]
 
     def net_step(
-        self,
-        handle: TableHandle,
-        metadata: TableMetadata,
-        start: Snapshot | None,
-        end: Snapshot,
-        ordinal: int,
-        told: ToldChanges = _found_by_query,
+        self, handle: TableHandle, metadata: TableMetadata, start: Snapshot | None, end: Snapshot, ordinal: int
     ) -> ChangeStep:
         """The difference of two snapshots; from stored changelogs, if all snapshots between have them, so that only
         changed rows are read."""
         spans = changelog_spans(history_between(metadata, start, end) or ())
         changelogs = [one.changelog for one in spans if one.changelog is not None]
         if not changelogs or not all(one.reads_changes_only for one in spans):
-            return self._step_of(handle, Span(start, end), ordinal, told)
-        parts = [self._step_of(handle, one, ordinal, told) for one in spans]
+            return self._step_of(handle, Span(start, end), ordinal)
+        parts = [self._step_of(handle, one, ordinal) for one in spans]
         return replace(self.nothing(handle), ordinal=ordinal, snapshot_id=end.snapshot_id, parts=parts)
 
-    def _step_of(self, handle: TableHandle, span: Span, ordinal: int, told: ToldChanges) -> ChangeStep:
+    def _step_of(self, handle: TableHandle, span: Span, ordinal: int) -> ChangeStep:
         """The changes of a span, from its stored changelog if it has one."""
         if span.changelog is not None and self.has_changelog(handle, span.changelog):
             relation: str | None = _relation(handle, span.changelog, changelog=True)
         else:
-            relation = told(span.before, span.after)
+            relation = self._told(handle, span.before, span.after)
         if relation is None:
             return self.step(handle, span.before, span.after, ordinal)
         return ChangeStep(

@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.types import StructType as SparkStruct
 
-from sqlext.command.changelog.changes import ChangeFeed, ToldChanges
+from sqlext.command.changelog.changes import ChangeFeed
 from sqlext.command.changelog.few_changes import few_changes
 from sqlext.command.environment import Environment
 from sqlext.spark.catalog.arrow_types import to_arrow_schema
@@ -30,7 +30,6 @@ class TableChanges:
 
     def __init__(self, environment: Environment) -> None:
         self._environment = environment
-        self._feed = ChangeFeed(environment)
 
     def sql(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """{"sql": …, "rows": …}: the feed of `ChangeFeed.sql`, in which the relation `__sqlext_told_changes`.`n` has
@@ -43,24 +42,20 @@ class TableChanges:
         limits = Thresholds.of(arguments.get("plan_settings", {}))
         rows_left, bytes_left = limits.table_changes_rows, limits.driver_bytes
 
-        def of_table(handle: TableHandle) -> ToldChanges:
+        def told(handle: TableHandle, before: Snapshot | None, after: Snapshot) -> str | None:
+            nonlocal rows_left, bytes_left
+            found = few_changes(self._environment, handle, before, after, rows_left)
+            if found is None or found.nbytes > bytes_left:
+                return None
+            rows_left -= found.num_rows
+            bytes_left -= found.nbytes
             schema = self._environment.catalogs.version(handle).metadata.schema()
             columns = dict(schema_to_spark(Schema((*schema.fields, ROW_KIND))))
             arrow = to_arrow_schema(SparkStruct.fromJson(columns))
+            rows.append({"schema": columns, "batches": _batches(found.cast(arrow))})
+            return quote_name((_RELATION, str(len(rows) - 1)))
 
-            def told(before: Snapshot | None, after: Snapshot) -> str | None:
-                nonlocal rows_left, bytes_left
-                found = few_changes(self._environment, handle, before, after, rows_left)
-                if found is None or found.nbytes > bytes_left:
-                    return None
-                rows_left -= found.num_rows
-                bytes_left -= found.nbytes
-                rows.append({"schema": columns, "batches": _batches(found.cast(arrow))})
-                return quote_name((_RELATION, str(len(rows) - 1)))
-
-            return told
-
-        return {"sql": self._feed.sql(arguments, of_table), "rows": rows}
+        return {"sql": ChangeFeed(self._environment, told).sql(arguments), "rows": rows}
 
 
 def _batches(rows: pa.Table) -> list[str]:

@@ -5,19 +5,15 @@ What is not read here exactly as Spark would is left to a query: None stands for
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
-from functools import partial
 from typing import Any
 from uuid import UUID
 
 import numpy as np
 import pyarrow as pa
-import pyspark
 from pyroaring import BitMap64
 from pyspark.sql import Row, SparkSession
-from pyspark.sql.types import TimestampType
 
 from sqlext.errors import SqlextError
 from sqlext.scan.files.file_columns import all_by_field_id
@@ -26,6 +22,14 @@ from sqlext.scan.key_lookup import find_keys, lookup_bytes
 from sqlext.scan.live_rows import OnlyByQuery, RowColumns, live_rows
 from sqlext.scan.placed_rows import rows_at
 from sqlext.scan.scan_plan import FileScanTask, ScanPlan
+from sqlext.spark.bridge.pyspark_values import (
+    Converter,
+    binary_converter,
+    converted,
+    converter_of,
+    is_converted,
+    named_row,
+)
 from sqlext.spark.bridge.scan_bridge import ScanBridge
 from sqlext.spark.catalog.session_catalogs import Catalogs, TableVersion, handle_of
 from sqlext.spark.catalog.time_travel import travel
@@ -33,69 +37,35 @@ from sqlext.spark.scan.driver_read import MOST_FILES
 from sqlext.spark.session.open_transactions import OpenTransactions
 from sqlext.spark.session.session_settings import is_case_sensitive_by, transaction_mark_in
 from sqlext.spark.shim.java_objects import settings_of
-from sqlext.spec.expression import And, In, Predicate
+from sqlext.spec.expression import In, Predicate, conjunction
 from sqlext.spec.name_mapping import NameMapping
 from sqlext.spec.schema import Schema
-from sqlext.spec.types import (
-    BinaryType,
-    BooleanType,
-    DateType,
-    DecimalType,
-    DoubleType,
-    FixedType,
-    FloatType,
-    IntegerType,
-    ListType,
-    LongType,
-    MapType,
-    NestedField,
-    StringType,
-    StructType,
-    TimestamptzType,
-    Type,
-    UuidType,
-)
-from sqlext.spec.types import TimestampType as TimestampWithoutZone
+from sqlext.spec.types import NestedField
 from sqlext.sql.statements.table_resolution import SPARK_CATALOG
 from sqlext.sql.syntax.type_text import ddl_type_text
 from sqlext.storage.location import is_object
 from sqlext.thresholds import Thresholds
 from sqlext.write.arrow_schema import schema_to_arrow, type_to_arrow
+from sqlext.write.metadata_values import metadata_values
 from sqlext.write.positioned_values import has_positioned_values, values_at
 
 # Files up to this size are decoded whole; of larger ones only the pages that have the rows.
 _WHOLE_BYTES = 1024 * 1024
-_EPOCH, _MICROSECOND = datetime(1970, 1, 1, tzinfo=timezone.utc), timedelta(microseconds=1)
 _EXTENSIONS = "spark.sql.extensions"
 _OWN_EXTENSIONS = "io.sqlext.Extensions"
 _WAP_BRANCH = "spark.wap.branch"
-_BINARY_AS_BYTES = "spark.sql.execution.pyspark.binaryAsBytes"
-# Python's values of these are Arrow's.
-_PLAIN = (
-    BooleanType,
-    IntegerType,
-    LongType,
-    FloatType,
-    DoubleType,
-    DecimalType,
-    DateType,
-    StringType,
-    TimestampWithoutZone,
-)
-
-_Converter = Callable[[Any], Any]
 
 
 @dataclass(frozen=True, slots=True)
 class KeyedVersion:
     """A table's version as a session sees it. `key` has its columns: the path of each, and its type as CREATE TABLE
-    spells it. `of_binary` makes PySpark's value of a BINARY, see `_converter`."""
+    spells it. `of_binary` makes PySpark's value of a BINARY, see `converter_of`."""
 
     version: TableVersion
     key: tuple[tuple[tuple[str, ...], str], ...]
     thresholds: Thresholds
     case_sensitive: bool
-    of_binary: _Converter | None
+    of_binary: Converter | None
 
     @property
     def key_fields(self) -> tuple[NestedField, ...]:
@@ -135,7 +105,9 @@ class RowLookup:
         key = tuple(
             (tuple(schema.column_path(field.id)), ddl_type_text(field.type)) for field in schema.identifier_fields
         )
-        return KeyedVersion(version, key, Thresholds.of(settings), is_case_sensitive_by(settings), _of_binary(settings))
+        return KeyedVersion(
+            version, key, Thresholds.of(settings), is_case_sensitive_by(settings), binary_converter(settings)
+        )
 
     def rows(
         self, keyed: KeyedVersion, keys: Sequence[tuple[Any, ...]], columns: Sequence[str] | None
@@ -168,11 +140,11 @@ class RowLookup:
             return None
         require_allowed(version.io, [task.file for task in plan.tasks])
         names = [field.name for field in fields] if columns is None else list(columns)
-        converters = [_converter(field.type, keyed.of_binary) for field in fields]
+        converters = [converter_of(field.type, keyed.of_binary) for field in fields]
         rows: list[Row] = []
         for columns_of in _read(version, plan, key, sought, others):
-            values = [_converted(columns_of[field.id], one) for field, one in zip(fields, converters, strict=True)]
-            rows.extend(_named(names, one) for one in zip(*values, strict=True))
+            values = [converted(columns_of[field.id], one) for field, one in zip(fields, converters, strict=True)]
+            rows.extend(named_row(names, one) for one in zip(*values, strict=True))
         return rows
 
 
@@ -187,7 +159,7 @@ def _fields(keyed: KeyedVersion, columns: Sequence[str] | None) -> tuple[NestedF
         found: list[NestedField | None] = [*schema.fields]
     else:
         found = [schema.column(name, keyed.case_sensitive) for name in columns]
-    known = [field for field in found if field is not None and _is_converted(field.type)]
+    known = [field for field in found if field is not None and is_converted(field.type)]
     return tuple(known) if found and len(known) == len(found) else None
 
 
@@ -213,25 +185,10 @@ def _table(key: Sequence[NestedField], keys: Sequence[tuple[Any, ...]]) -> pa.Ta
 
 
 def _predicate(key: Sequence[NestedField], sought: pa.Table) -> Predicate:
-    found: Predicate | None = None
-    for field, column in zip(key, sought.columns, strict=True):
-        one = In(field.id, frozenset(_stored(field.type, column.combine_chunks())))
-        found = one if found is None else And(found, one)
-    assert found is not None, "a key has columns"
-    return found
-
-
-def _stored(type: Type, values: pa.Array) -> list[Any]:
-    """The values as metadata has them (spec: single values)."""
-    match type:
-        case DateType():
-            values = values.cast(pa.int32())
-        case TimestampWithoutZone() | TimestamptzType():
-            values = values.cast(pa.int64())
-        case UuidType():
-            return [UUID(bytes=one) for one in values.to_pylist()]
-    listed: list[Any] = values.to_pylist()
-    return listed
+    return conjunction(
+        In(field.id, frozenset(metadata_values(column.combine_chunks(), field.type)))
+        for field, column in zip(key, sought.columns, strict=True)
+    )
 
 
 def _read(
@@ -271,75 +228,3 @@ def _columns(
 
     found_rows: Sequence[pa.ChunkedArray] = rows_at({path: task}, {path: positions}, shape, read).rows.columns
     return found_rows
-
-
-def _converted(column: pa.Array | pa.ChunkedArray, converter: _Converter | None) -> list[Any]:
-    values: list[Any] = column.to_pylist()
-    return values if converter is None else [None if one is None else converter(one) for one in values]
-
-
-def _is_converted(type: Type) -> bool:
-    match type:
-        case StructType(fields=fields):
-            return all(_is_converted(field.type) for field in fields)
-        case ListType(element=element):
-            return _is_converted(element)
-        case MapType(key=key, value=value):
-            return _is_converted(key) and _is_converted(value)
-    return isinstance(type, (*_PLAIN, TimestamptzType, UuidType, BinaryType, FixedType))
-
-
-def _of_binary(settings: Mapping[str, str]) -> _Converter | None:
-    """PySpark has a bytearray for a BINARY before 4.1, and bytes since, unless the session asks for the former."""
-    newer = tuple(map(int, pyspark.__version__.split(".")[:2])) >= (4, 1)
-    return None if newer and settings.get(_BINARY_AS_BYTES, "true").lower() == "true" else bytearray
-
-
-def _converter(type: Type, of_binary: _Converter | None) -> _Converter | None:
-    """Makes PySpark's value of a type, as in `collect`, of that by Arrow's `to_pylist`; None if they are equal."""
-    match type:
-        case TimestamptzType():
-            return _local_time
-        case UuidType():
-            return lambda value: str(UUID(bytes=value))
-        case BinaryType() | FixedType():
-            return of_binary
-        case StructType(fields=fields):
-            names = [field.name for field in fields]
-            return partial(_row, names, [_converter(field.type, of_binary) or _same for field in fields])
-        case ListType(element=element):
-            of_element = _converter(element, of_binary)
-            return None if of_element is None else partial(_list, of_element)
-        case MapType(key=key, value=value):
-            return partial(_map, _converter(key, of_binary) or _same, _converter(value, of_binary) or _same)
-    return None
-
-
-def _same(value: Any) -> Any:
-    return value
-
-
-def _local_time(value: datetime) -> datetime:
-    """The moment in the zone of the process, without naming it."""
-    found: datetime = TimestampType().fromInternal((value - _EPOCH) // _MICROSECOND)
-    return found
-
-
-def _row(names: list[str], converters: Sequence[_Converter], value: Mapping[str, Any]) -> Row:
-    parts = zip(names, converters, strict=True)
-    return _named(names, [None if value[name] is None else converter(value[name]) for name, converter in parts])
-
-
-def _named(names: list[str], values: Iterable[Any]) -> Row:
-    """A row as `collect` makes it, with its names beside the values."""
-    row = Row(*values)
-    row.__fields__ = names
-    return row
-
-
-def _list(converter: _Converter, value: Sequence[Any]) -> list[Any]:
-    return [None if one is None else converter(one) for one in value]
-
-
-def _map(of_key: _Converter, of_value: _Converter, value: Sequence[tuple[Any, Any]]) -> dict[Any, Any]:
-    return {of_key(one): None if other is None else of_value(other) for one, other in value}

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Sequence
 
-from sqlext.spec.expression import And, Comparison, In, Predicate
+from sqlext.spec.expression import Comparison, In, Predicate, conjuncts
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.thresholds import Thresholds
 
@@ -27,11 +26,4 @@ def driver_rows(predicate: Predicate, files: Sequence[ContentFile], thresholds: 
 
 
 def _has_values(predicate: Predicate) -> bool:
-    left = deque([predicate])
-    while left:
-        match left.popleft():
-            case And(one, other):
-                left.extend((one, other))
-            case In() | Comparison(op="="):
-                return True
-    return False
+    return any(isinstance(one, In) or (isinstance(one, Comparison) and one.op == "=") for one in conjuncts(predicate))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Collection, Iterable
+from math import prod
 
-from sqlext.spec.expression import And, Comparison, In, Predicate
+from sqlext.spec.expression import Comparison, In, Predicate, conjuncts
 from sqlext.spec.manifests.content_file import ContentFile
 
 # Keys need not be unique. Spark broadcasts at most so many times the size that it expects, whatever the rows are.
@@ -21,20 +21,15 @@ def expected_rows(predicate: Predicate, key: Collection[int], rows: int, files: 
     it may have any value.
     """
     values: dict[int, int] = {}
-    left = deque([predicate])
-    while left:
-        match left.popleft():
-            case And(one, other):
-                left.extend((one, other))
+    for one in conjuncts(predicate):
+        match one:
             case In(id, some):
                 values[id] = min(len(some), values.get(id, len(some)))
             case Comparison(op="=", id=id):
                 values[id] = 1
     if not key or not values.keys() >= set(key):
         return rows
-    expected = 1
-    for id in key:
-        expected *= values[id]
+    expected = prod(values[id] for id in key)
     of_one_key = sum(file.record_count for file in files if all(_has_one_value(file, id) for id in key))
     return min(max(expected, of_one_key, rows // _MOST_UNDERSTATED), rows)
 

@@ -15,6 +15,7 @@ from sqlext.spec.expression import (
     Or,
     StartsWith,
     conjunction,
+    conjuncts,
     negate,
     push_down_not,
     referenced_field_ids,
@@ -47,3 +48,14 @@ def test_conjunction_drops_what_is_always_true() -> None:
 def test_bind_fields_collects_ids() -> None:
     assert referenced_field_ids(Or(Not(SMALL), And(StartsWith(4, "a"), NotNull(7)))) == {1, 4, 7}
     assert referenced_field_ids(AlwaysTrue()) == set()
+
+
+def test_conjuncts_are_the_parts_of_a_conjunction_in_order() -> None:
+    parts = [Comparison("=", number, number) for number in range(5)]
+    assert list(conjuncts(conjunction(parts))) == parts
+    assert list(conjuncts(And(parts[0], And(Or(parts[1], parts[2]), parts[3])))) == [
+        parts[0],
+        Or(parts[1], parts[2]),
+        parts[3],
+    ]
+    assert list(conjuncts(AlwaysTrue())) == [AlwaysTrue()]

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pytest
 from pyspark.sql.types import TimestampType
 
-from sqlext.spark.bridge.row_lookup import _converted, _converter
+from sqlext.spark.bridge.pyspark_values import converted, converter_of
 from sqlext.spec.types import ListType, TimestamptzType
 
 _FIRST, _LAST = -62_135_500_000_000_000, 253_402_200_000_000_000
@@ -35,9 +35,9 @@ def test_a_moment_is_told_in_the_zone_of_the_process() -> None:
     micros += [edge * 1_000_000 + rng.randint(-7_200_000_000, 7_200_000_000) for edge in _EDGES for _ in range(100)]
     column = pa.array(micros, pa.int64()).cast(pa.timestamp("us", "UTC"))
     expected = [TimestampType().fromInternal(one) for one in micros]
-    found = _converted(column, _converter(TimestamptzType(), None))
+    found = converted(column, converter_of(TimestamptzType(), None))
     assert found == expected, f"seed {seed}"
     assert [one.fold for one in found] == [one.fold for one in expected], f"seed {seed}"
     nested = pa.array([[None, *column.to_pylist()]], pa.list_(column.type))
-    of_list = _converter(ListType(1, TimestamptzType(), False), None)
-    assert _converted(nested, of_list) == [[None, *expected]], f"seed {seed}"
+    of_list = converter_of(ListType(1, TimestamptzType(), False), None)
+    assert converted(nested, of_list) == [[None, *expected]], f"seed {seed}"
