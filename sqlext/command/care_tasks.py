@@ -13,9 +13,6 @@ CARE_THREAD = "sqlext-care"
 """The name of the thread."""
 _LOG = logging.getLogger("sqlext")
 _MOST_TOLD = 100
-# So long a table is left alone after a task of a kind was asked for: what could not be done then will not be possible
-# soon.
-_PAUSE_MS = 60_000
 
 # The uuid of a table, and the kind of work.
 _Key: TypeAlias = tuple[str, str]
@@ -65,7 +62,7 @@ class CareTasks:
         kind: str,
         work: Callable[[], str],
         *,
-        pause_ms: int = _PAUSE_MS,
+        pause_ms: int,
         at_once: bool = False,
     ) -> bool:
         """Has `work` done for the table of that uuid, which returns what it did; False if work of this kind for the

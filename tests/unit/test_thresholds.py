@@ -21,12 +21,12 @@ NO_THRESHOLDS = {
     "care_tasks._MOST_TOLD",
     # when and how files are removed, which no change waits for
     "care.COMPACTION_PAUSE_MS",
+    "care.EXPIRY_PAUSE_MS",
     "expiry_due._FEWEST",
     "care.FIRST_COMMITS",
     "expiry_due._PART",
     "care._PAUSE_S",
     "care._THREADS",
-    "care_tasks._PAUSE_MS",
     "orphan_files.LEAST_AGE_MS",
     "other_tables._HEAD_BYTES",
     # of a repair

@@ -37,6 +37,8 @@ ROW_EXPIRY, PARTITION_EXPIRY = "expire_rows", "expire_partitions"
 # So many statements on a table compact all that is due before they end.
 FIRST_COMMITS = 10
 COMPACTION_PAUSE_MS = 2_000
+# A table that is changed all the time has so much more history than its properties say.
+EXPIRY_PAUSE_MS = 10_000
 # Few, since statements of the session are running.
 _THREADS = 2
 _PAUSE_S = 0.0005
@@ -157,7 +159,8 @@ def ask_for_expiry(environment: Environment, target: Target) -> bool:
             environment, catalog, table, ExpireSnapshots(), _giving_way(environment, table.metadata.location)
         ).told
 
-    return environment.care.ask(target.table.metadata.table_uuid, _name(target), EXPIRY, expire)
+    uuid = target.table.metadata.table_uuid
+    return environment.care.ask(uuid, _name(target), EXPIRY, expire, pause_ms=EXPIRY_PAUSE_MS)
 
 
 def _giving_way(environment: Environment, location: str) -> Each:

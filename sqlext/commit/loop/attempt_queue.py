@@ -10,7 +10,7 @@ hangs is removed.
 from __future__ import annotations
 
 import threading
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
@@ -37,6 +37,17 @@ class AttemptQueue:
         self._wait = wait
         self._lock = threading.Lock()
         self._lines: dict[str, deque[Place]] = {}
+        self._landed: Counter[str] = Counter()
+
+    def landed(self, table: str) -> None:
+        """Counts a commit to the table by a thread of this process."""
+        with self._lock:
+            self._landed[table] += 1
+
+    def commits(self, table: str) -> int:
+        """The number of commits to the table that threads of this process have made."""
+        with self._lock:
+            return self._landed[table]
 
     def is_behind_others(self, place: Place) -> bool:
         """Whether a queue exists and `place` is not its head."""

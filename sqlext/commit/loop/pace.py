@@ -56,6 +56,7 @@ class RetryPace:
         self._place = Place(table)
         self._lost_in_turn = 0
         self._lost_to_nobody = 0
+        self._commits_before = self._queue.commits(table)
 
     def wait_for_turn(self, base: TableMetadata | None) -> bool:
         """Waits before the first attempt, on `base`, for the queue and for a gap; returns whether it waited, so that
@@ -69,10 +70,16 @@ class RetryPace:
             elapsed_s = (self._clock() - self._started_ms) / 1000
             reason = f"other writers were faster in all of {attempts} attempts over {elapsed_s:.1f} s"
             raise CommitConflict("COMMIT_CONFLICT", name=name, reason=reason)
-        if not self._queue.take_turn(self._place, self._left_s()):
+        if not self._queue.take_turn(self._place, self._left_s()) and not self._lost_to_a_thread():
             self._lost_in_turn += 1
             self._sleep(min(self._retry_wait_s(), max(self._left_s(), 0)))
         self._wait_in_gap(base)
+        self._commits_before = self._queue.commits(self._place.table)
+
+    def _lost_to_a_thread(self) -> bool:
+        """Whether a thread of this process has committed since the last attempt began: no other does so before this
+        one, which has the turn now."""
+        return self._queue.commits(self._place.table) != self._commits_before
 
     def status_checks(self) -> Iterator[int]:
         """Numbers of the status checks of a commit without an answer; waits before each but the first."""
@@ -88,6 +95,7 @@ class RetryPace:
     def landed(self, table: TableMetadata) -> None:
         """Records that the commit succeeded, with `table` as the result."""
         self._queue.gaps.landed(table.table_uuid, self._clock())
+        self._queue.landed(table.table_uuid)
 
     def end(self) -> None:
         """Leaves the queue: no further attempt is made."""

@@ -22,8 +22,8 @@ def test_tasks_run_one_after_the_other_and_are_told_of() -> None:
         order.append("second")
         raise OSError("no space")
 
-    assert tasks.ask("1", "lake.db.a", "expire", first)
-    assert tasks.ask("2", "lake.db.b", "expire", second)
+    assert tasks.ask("1", "lake.db.a", "expire", first, pause_ms=60_000)
+    assert tasks.ask("2", "lake.db.b", "expire", second, pause_ms=60_000)
     assert not tasks.wait(0.01)
     assert {one.state for one in tasks.tasks()} <= {"waiting", "running"}
     gate.set()
@@ -38,13 +38,13 @@ def test_tasks_run_one_after_the_other_and_are_told_of() -> None:
 def test_a_table_is_left_alone_for_a_while() -> None:
     clock = Clock()
     tasks = CareTasks(clock)
-    assert tasks.ask("1", "t", "expire", lambda: "")
-    assert not tasks.ask("1", "t", "expire", lambda: "")
-    assert tasks.ask("1", "t", "other", lambda: "")
-    assert tasks.ask("2", "u", "expire", lambda: "")
+    assert tasks.ask("1", "t", "expire", lambda: "", pause_ms=60_000)
+    assert not tasks.ask("1", "t", "expire", lambda: "", pause_ms=60_000)
+    assert tasks.ask("1", "t", "other", lambda: "", pause_ms=60_000)
+    assert tasks.ask("2", "u", "expire", lambda: "", pause_ms=60_000)
     assert tasks.wait(10)
     clock.now_ms += 60_000
-    assert tasks.ask("1", "t", "expire", lambda: "")
+    assert tasks.ask("1", "t", "expire", lambda: "", pause_ms=60_000)
     assert tasks.wait(10)
     assert len(tasks.tasks()) == 4
 
@@ -52,7 +52,7 @@ def test_a_table_is_left_alone_for_a_while() -> None:
 def test_a_thread_that_has_ended_is_followed_by_another() -> None:
     tasks = CareTasks(Clock())
     for number in range(200):
-        assert tasks.ask(str(number), "t", "expire", lambda: "")
+        assert tasks.ask(str(number), "t", "expire", lambda: "", pause_ms=60_000)
         if number % 3 == 0:
             assert tasks.wait(10)
     assert tasks.wait(10)
@@ -89,7 +89,7 @@ def work():
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(str).result()
 
-CareTasks(lambda: 0).ask("1", "lake.db.a", "expire", work)
+CareTasks(lambda: 0).ask("1", "lake.db.a", "expire", work, pause_ms=0)
 with ThreadPoolExecutor(1) as pool:
     pool.submit(time.sleep, 0)
 held = ThreadPoolExecutor(1)

@@ -75,6 +75,21 @@ def test_whoever_has_waited_for_its_turn_waits_for_nothing_else() -> None:
     assert not queue.is_behind_others(Place(TABLE))
 
 
+def test_a_race_lost_to_a_thread_of_the_process_is_tried_again_at_once() -> None:
+    """The thread has the turn then: a wait would be one of all threads behind it."""
+    clock, queue = Clock(), AttemptQueue()
+    pace = _pace(clock, queue)
+    queue.landed(TABLE)
+    queue.landed("another table")
+    pace.wait_for_retry("t", 1, None)
+    assert clock.slept_s == []
+
+    queue.landed("another table")
+    pace.wait_for_retry("t", 2, None)
+    assert clock.slept_s == [0.1], "the second race was lost to another process"
+    pace.end()
+
+
 def test_the_deadline_is_also_that_of_the_line() -> None:
     clock, waited = Clock(), list[float]()
 
