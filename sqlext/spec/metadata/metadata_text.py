@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from itertools import chain
 from typing import Any
 
+from sqlext.errors import UnsupportedError
 from sqlext.spec.metadata.gzip_parts import deflated_part, gzip_of
 from sqlext.spec.metadata.metadata_checksum import closing
 from sqlext.spec.metadata.repeated_text import (
@@ -85,8 +86,8 @@ def decode_with_text(data: bytes, location: str, known: Sequence[MetadataText]) 
     """
     try:
         return _decoded(ungzipped(data), location, known)
-    except DECODING_ERRORS:
-        # Either no table metadata, or JSON that no engine writes. What was decoded so far is let go of before.
+    except (*DECODING_ERRORS, UnsupportedError):
+        # No table metadata, or of a later version, or JSON that no engine writes. What was decoded is let go of before.
         pass
     return decode_table_metadata(data, location), MetadataText()
 

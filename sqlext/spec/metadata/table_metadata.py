@@ -13,7 +13,7 @@ from uuid import NAMESPACE_URL, uuid5
 
 from sqlext.errors import AnalysisError, CorruptionError, NotFoundError, UnsupportedError
 from sqlext.spec.iso_date_time import format_timestamp
-from sqlext.spec.metadata.metadata_checksum import GZIP_MAGIC, MEMBER, closing
+from sqlext.spec.metadata.metadata_checksum import GZIP_MAGIC, MEMBER, checksum_state, closing
 from sqlext.spec.metadata.metadata_shape import require_metadata_shape
 from sqlext.spec.metadata.reference import MAIN_BRANCH, SnapshotReference
 from sqlext.spec.metadata.snapshot import MetadataLogEntry, Snapshot, SnapshotLogEntry
@@ -21,6 +21,7 @@ from sqlext.spec.metadata.unknown_fields import UnknownFields, restore_unknown_f
 from sqlext.spec.partition_spec import FIRST_PARTITION_FIELD_ID, PartitionSpec, partition_fields_from_json
 from sqlext.spec.schema import Schema
 from sqlext.spec.sort_order import UNSORTED, SortOrder
+from sqlext.spec.stored_bytes.checksum import ChecksumState
 from sqlext.spec.stored_bytes.decompression import gunzip, gunzip_beginning
 from sqlext.spec.transform import other_transforms
 
@@ -241,13 +242,19 @@ def require_supported(format_version: int, location: str) -> None:
 def decode_table_metadata(data: bytes, location: str) -> TableMetadata:
     """The metadata in the bytes of the file at `location`, plain or gzipped.
 
-    Raises CorruptionError for bytes that are not table metadata, UnsupportedError for a later format version.
+    Raises CorruptionError for bytes that are not table metadata or not as they were written, UnsupportedError for a
+    later format version.
     """
     try:
         obj = json.loads(ungzipped(data))
         metadata = table_metadata_from_json(obj, location)
         require_consistent(metadata)
         return metadata
+    except UnsupportedError as error:
+        # A flipped bit of the number makes it another version.
+        if checksum_state(data) == ChecksumState.WRONG:
+            raise _corrupt(location, str(error)) from error
+        raise
     except KeyError as error:
         raise _corrupt(location, f"the field {error} is missing") from error
     except DECODING_ERRORS as error:

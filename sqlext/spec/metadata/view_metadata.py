@@ -9,9 +9,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from sqlext.errors import CorruptionError, UnsupportedError
-from sqlext.spec.metadata.metadata_checksum import GZIP_MAGIC, MEMBER, closing
+from sqlext.spec.metadata.metadata_checksum import GZIP_MAGIC, MEMBER, checksum_state, closing
 from sqlext.spec.metadata.metadata_shape import require_view_metadata_shape
 from sqlext.spec.schema import Schema
+from sqlext.spec.stored_bytes.checksum import ChecksumState
 from sqlext.spec.stored_bytes.decompression import gunzip
 
 COMMIT_ID = "sqlext.commit-id"
@@ -134,7 +135,8 @@ def is_view_metadata(data: bytes) -> bool:
 def decode_view_metadata(data: bytes, location: str) -> ViewMetadata:
     """The metadata in the bytes of the file at `location`, plain or gzipped.
 
-    Raises CorruptionError for bytes that are not view metadata, UnsupportedError for another format version.
+    Raises CorruptionError for bytes that are not view metadata or not those that were written, UnsupportedError for
+    another format version.
     """
     try:
         obj = json.loads(gunzip(data) if data.startswith(GZIP_MAGIC) else data)
@@ -146,6 +148,11 @@ def decode_view_metadata(data: bytes, location: str) -> ViewMetadata:
         metadata = _from_json(obj)
         _require_consistent(metadata)
         return metadata
+    except UnsupportedError as error:
+        # A flipped bit of the number makes it another version.
+        if checksum_state(data) == ChecksumState.WRONG:
+            raise _corrupt(location, str(error)) from error
+        raise
     except KeyError as error:
         raise _corrupt(location, f"the field {error} is missing") from error
     except (ValueError, TypeError, AttributeError, IndexError, RecursionError, EOFError, zlib.error) as error:

@@ -118,6 +118,18 @@ def test_a_damaged_hint_is_found(tmp_path: Path, bit: int) -> None:
     assert fsck(lake) == []
 
 
+@pytest.mark.parametrize("bit", range(8))
+def test_a_damaged_format_version_is_no_later_one(tmp_path: Path, bit: int) -> None:
+    lake = small(tmp_path)
+    rows, file = lake.rows(), local(lake.load().metadata_location)
+    named = b'"format-version":'
+    flip(file, 8 * (file.read_bytes().index(named) + len(named)) + bit)
+    assert wrong(fsck(lake)) != []
+    fsck(lake, Repairing.DAMAGE)
+    assert wrong(fsck(lake)) == []
+    assert lake.rows() == rows
+
+
 @pytest.mark.long
 @pytest.mark.parametrize(("version", "codec"), [(2, "none"), (3, "none"), (3, "gzip")])
 def test_each_bit_of_each_metadata_object(tmp_path: Path, version: int, codec: str) -> None:
