@@ -58,7 +58,7 @@ object DriverRows {
     val (session, schema) = (frame.sparkSession, frame.schema)
     JobSettings.withShuffles(session, tasks) {
       packed(execute(frame, queryOf(frame), "write files") { plan =>
-        JobSettings.inBatches(session, plan.execute()).mapPartitions { rows =>
+        JobSettings.withPackedValues(plan.execute()).mapPartitions { rows =>
           Iterator.single(stream(rows, schema, Long.MaxValue).bytes)
         }.collect().flatten
       })

@@ -10,11 +10,10 @@ import org.apache.spark.sql.sqlext.SparkInternals
 /** Settings of one job. They hold for the thread that plans or runs it; those of its session stay as they are, since other
   * threads and the user see them. */
 object JobSettings {
-  /** Rows that come to a Python worker at once, as many as in a batch of Spark's Parquet reader. From Spark 4.1 on batches end
-    * by bytes too, and for that the sizes of all columns are added up anew for each row: a fifth of the CPU time of a bulk
-    * insert. Spark 4.0 reads the number of rows where it plans, so there it is the session's. */
-  private val arrowBatches = Map(
-    "spark.sql.execution.arrow.maxRecordsPerBatch" -> "4096",
+  /** A packed value has thousands of rows, so each comes to a Python worker by itself. Spark 4.0 reads the number where it
+    * plans (`PackingSession`). From 4.1 on batches end by bytes too, for which sizes are added up for nothing. */
+  val oneByOne = Map(
+    "spark.sql.execution.arrow.maxRecordsPerBatch" -> "1",
     "spark.sql.execution.arrow.maxBytesPerBatch" -> Int.MaxValue.toString)
 
   /** Evaluates the rows now, and holds them; see `withShuffles`. */
@@ -30,11 +29,8 @@ object JobSettings {
       SQLConf.withExistingConf(settings)(plan)
     }
 
-  /** The rows of tasks in Python, which get theirs in `arrowBatches`, unless the session has settings of its own for that. */
-  def inBatches(session: SparkSession, rows: RDD[InternalRow]): RDD[InternalRow] = {
-    val settings = SparkInternals.settingsOf(session)
-    if (arrowBatches.keys.exists(settings.contains)) rows else new RowsUnderSettings(rows, arrowBatches)
-  }
+  /** The rows of tasks in Python that get packed values. */
+  def withPackedValues(rows: RDD[InternalRow]): RDD[InternalRow] = new RowsUnderSettings(rows, oneByOne)
 
   /** Settings that can be changed: a task's own cannot. */
   private[sqlext] def copied(settings: SQLConf): SQLConf = {

@@ -102,10 +102,9 @@ def collect_positions(rows: DataFrame) -> Iterator[tuple[str, BitMap64, BitMap64
 
 
 def collect_written(rows: DataFrame, tasks: int | None) -> list[pa.RecordBatch]:
-    """All rows of a query whose last step is `mapInArrow` with a write task.
+    """All rows of a query whose last step is `mapInArrow` with a write task over packed rows.
 
-    Its shuffles have at most `tasks` partitions; None: the session's number. Unless the session sets their size, the
-    batches of the write task are as large as those of Spark's Parquet reader.
+    Its shuffles have at most `tasks` partitions; None: the session's number.
     """
     return _batches(_shim(rows).collectWritten(java_rows(rows), tasks or 0))
 

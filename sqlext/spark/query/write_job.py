@@ -15,7 +15,6 @@ from pyroaring import BitMap64
 from pyspark import TaskContext
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
-from pyspark.sql.types import DecimalType
 
 from sqlext.error_conditions import CONDITIONS
 from sqlext.errors import DataError, SqlextError, StorageError
@@ -29,6 +28,7 @@ from sqlext.spark.query.driver_rows import (
     collect_written,
     require_levels,
 )
+from sqlext.spark.query.packed_rows import packed, packed_schema, unpacked
 from sqlext.spark.shim.java_objects import java_context
 from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.manifests.row_origins import RowOrigins, row_origins
@@ -47,7 +47,6 @@ from sqlext.write.violated_rows import TASKS
 
 WriteTask = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
-_MAX_LONG_DIGITS = 18
 # Prefix of a file path in a query of positions: the rows are only matched. No path begins with it.
 _STAYS = "\0"
 # Spark kills a cancelled task's Python worker after two seconds; other jobs may keep executors busy for longer.
@@ -95,11 +94,10 @@ def run_write(rows: DataFrame, task: WriteTask, tasks: int | None = None) -> Wri
     Raises the first error that a task reports, after a wait for all tasks to stop: the caller can remove their files.
     """
     require_levels(rows)
-    sent = for_executors(rows.sparkSession.sparkContext, _named(task, rows.columns))
-    numbered = _numbered(rows)
     if rows.columns[-1:] == [TASKS]:
-        numbered = _counting_tasks(numbered)
-    job = _with_digits(numbered).mapInArrow(sent, from_arrow_schema(MESSAGE_SCHEMA))
+        rows = _counting_tasks(rows)
+    sent = for_executors(rows.sparkSession.sparkContext, _unpacking(task, packed_schema(rows.schema)))
+    job = packed(rows).mapInArrow(sent, from_arrow_schema(MESSAGE_SCHEMA))
     try:
         messages = collect_written(job, tasks)
     except Exception:
@@ -201,38 +199,19 @@ def _await_idle_executors(spark: SparkSession) -> None:
     time.sleep(_LAST_ROW_GROUP_S)
 
 
-def _with_digits(rows: DataFrame) -> DataFrame:
-    """The rows, named by `_numbered`, with decimals of up to 18 digits as unscaled longs: Spark would make a BigDecimal
-    of each value for Arrow."""
-    columns = []
-    for stored in rows.schema.fields:
-        column = F.col(stored.name)
-        if isinstance(stored.dataType, DecimalType) and stored.dataType.precision <= _MAX_LONG_DIGITS:
-            column = F.call_function("sqlext_unscaled", column).alias(stored.name)
-        columns.append(column)
-    return rows.select(*columns)
-
-
-def _numbered(rows: DataFrame) -> DataFrame:
-    """The rows with column numbers as names: `mapInArrow` confuses names that differ in case only, and takes a backtick
-    in a name for a quote."""
-    return rows.toDF(*(str(number) for number in range(len(rows.columns))))
-
-
 def _counting_tasks(rows: DataFrame) -> DataFrame:
     """The rows with the number of tasks of the job in the last column, where that is not null."""
-    *others, last = rows.columns
-    count = F.when(F.col(last).isNotNull(), F.call_function("sqlext_task_count"))
-    return rows.select(*others, count.alias(last))
+    count = F.when(F.col(TASKS).isNotNull(), F.call_function("sqlext_task_count"))
+    return rows.withColumn(TASKS, count)
 
 
-def _named(task: WriteTask, names: list[str]) -> WriteTask:
-    """The task, for batches whose columns are to be renamed to `names`."""
+def _unpacking(task: WriteTask, schema: pa.Schema) -> WriteTask:
+    """The task, for packed rows of these columns."""
 
-    def renamed(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return task(batch.rename_columns(names) for batch in batches)
+    def run(values: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        return task(unpacked(values, schema))
 
-    return renamed
+    return run
 
 
 def write_on_driver(rows: pa.Table | Iterator[pa.RecordBatch], task: WriteTask) -> WrittenFiles:

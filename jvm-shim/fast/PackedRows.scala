@@ -1,0 +1,418 @@
+/* Rows on their way to the write tasks in Python: some thousands become one value, which has the buffers of their columns
+ * as Arrow lays them out. Spark's `mapInArrow` writes each field of each row into Arrow by itself, and turns the columns
+ * of a Parquet file into rows before that.
+ *
+ * Columns that a scan gives as columns are copied as such. Rows are collected first, and then copied column by column.
+ * Columns of nested types, and others without a form of their own here, are written by Spark's ArrowWriter.
+ *
+ * `sqlext.spark.query.packed_rows` reads the values. */
+package io.sqlext
+
+import org.apache.arrow.memory.ArrowBuf
+import org.apache.arrow.vector.FieldVector
+import org.apache.spark.rdd.RDD
+import org.apache.spark.sql.{DataFrame, classic}
+import org.apache.spark.sql.catalyst.{InternalRow, ProjectingInternalRow}
+import org.apache.spark.sql.catalyst.expressions._
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
+import org.apache.spark.sql.execution.{ColumnarToRowExec, InputAdapter, ProjectExec, SparkPlan, SparkStrategy, UnaryExecNode, WholeStageCodegenExec}
+import org.apache.spark.sql.execution.arrow.ArrowWriter
+import org.apache.spark.sql.execution.vectorized.WritableColumnVector
+import org.apache.spark.sql.sqlext.{PackingSession, SparkInternals}
+import org.apache.spark.sql.types._
+import org.apache.spark.sql.vectorized.{ColumnVector, ColumnarBatch}
+import org.apache.spark.unsafe.Platform
+import org.apache.spark.unsafe.types.UTF8String
+
+import scala.jdk.CollectionConverters._
+
+object PackedRows {
+  /** The rows as packed values of one column. */
+  def of(frame: DataFrame): DataFrame = {
+    val rows = frame.asInstanceOf[classic.DataFrame]
+    SparkInternals.ofRows(PackingSession.of(rows.sparkSession), PackedRows(rows.queryExecution.analyzed,
+      AttributeReference("packed", BinaryType, nullable = false)()))
+  }
+
+  object Planning extends SparkStrategy {
+    override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
+      case PackedRows(child, packed) => Seq(PackedRowsExec(planLater(child), packed))
+      case _ => Nil
+    }
+  }
+}
+
+case class PackedRows(child: LogicalPlan, packed: Attribute) extends UnaryNode {
+  override def output: Seq[Attribute] = Seq(packed)
+  override def references: AttributeSet = child.outputSet
+  override def producedAttributes: AttributeSet = AttributeSet(packed)
+  override protected def withNewChildInternal(newChild: LogicalPlan): LogicalPlan = copy(child = newChild)
+}
+
+case class PackedRowsExec(child: SparkPlan, packed: Attribute) extends UnaryExecNode {
+  override def output: Seq[Attribute] = Seq(packed)
+  override def references: AttributeSet = child.outputSet
+  override def producedAttributes: AttributeSet = AttributeSet(packed)
+  override protected def withNewChildInternal(newChild: SparkPlan): SparkPlan = copy(child = newChild)
+
+  /** Seen in Spark's UI. */
+  override def nodeName: String = if (columnsBelow(child, child.output).isDefined) "Pack Columns" else "Pack Rows"
+
+  override protected def doExecute(): RDD[InternalRow] = {
+    val types = child.output.map(_.dataType).toArray
+    val packing = columnsBelow(child, child.output) match {
+      case Some((source, places)) =>
+        source.executeColumnar().mapPartitions { batches =>
+          val packing = new Packing(types)
+          batches.filter(_.numRows > 0).map(batch => packing.of(new ColumnarBatch(places.map(batch.column), batch.numRows)))
+        }
+      case None =>
+        child.execute().mapPartitions { rows =>
+          val collected = new CollectedRows(rows, types)
+          val packing = new Packing(types)
+          Iterator.continually(collected.next()).takeWhile(identity).map(_ => packing.of(collected))
+        }
+    }
+    packing.mapPartitions { values =>
+      val row = new GenericInternalRow(1)
+      values.map { value => row.update(0, value); row }
+    }
+  }
+
+  /** The plan that gives `wanted` as columns of batches, and where these are, if nothing is computed above it. */
+  private def columnsBelow(plan: SparkPlan, wanted: Seq[NamedExpression]): Option[(SparkPlan, Array[Int])] = plan match {
+    case WholeStageCodegenExec(inner) => columnsBelow(inner, wanted)
+    case InputAdapter(inner) => columnsBelow(inner, wanted)
+    case ProjectExec(columns, inner) =>
+      val sources = wanted.map(one => columns.find(_.exprId == one.exprId).flatMap(PackedRowsExec.source))
+      if (sources.forall(_.isDefined)) columnsBelow(inner, sources.flatten) else None
+    case ColumnarToRowExec(source) =>
+      val places = wanted.map(one => source.output.indexWhere(_.exprId == one.exprId)).toArray
+      if (places.contains(-1)) None else Some((source, places))
+    case _ => None
+  }
+}
+
+private object PackedRowsExec {
+  def source(column: NamedExpression): Option[Attribute] = column match {
+    case own: Attribute => Some(own)
+    case Alias(own: Attribute, _) => Some(own)
+    case _ => None
+  }
+}
+
+/** Buffers of columns, each behind the other in `bytes`, which begins with the number of rows and of buffers, and the size
+  * of each buffer. All numbers have 8 bytes, and buffers begin at multiples of 8. */
+private class Packing(types: Array[DataType]) {
+  private val others = types.indices.filterNot(i => Packing.hasOwnForm(types(i)))
+  private lazy val otherColumns = StructType(others.map(i => StructField(i.toString, types(i))))
+  private lazy val arrow = ArrowWriter.create(otherColumns, "UTC", true, false)
+  private lazy val otherFields = new ProjectingInternalRow(otherColumns, others)
+
+  def of(batch: ColumnarBatch): Array[Byte] = {
+    val rows = batch.numRows
+    val written = writtenByArrow(rows, batch.getRow)
+    packed(rows, types.indices.flatMap { i =>
+      written.getOrElse(i, ColumnBuffers.of(batch.column(i), types(i), rows))
+    })
+  }
+
+  def of(collected: CollectedRows): Array[Byte] = {
+    val written = writtenByArrow(collected.count, collected.row)
+    packed(collected.count, types.indices.flatMap { i =>
+      written.getOrElse(i, collected.buffers(i))
+    })
+  }
+
+  private def writtenByArrow(rows: Int, row: Int => InternalRow): Map[Int, Seq[PackedBuffer]] =
+    if (others.isEmpty) Map.empty
+    else {
+      arrow.reset()
+      var i = 0
+      while (i < rows) {
+        otherFields.project(row(i))
+        arrow.write(otherFields)
+        i += 1
+      }
+      arrow.finish()
+      others.zip(arrow.root.getFieldVectors.asScala).map { case (column, vector) => column -> buffersOf(vector) }.toMap
+    }
+
+  private def buffersOf(vector: FieldVector): Seq[PackedBuffer] =
+    vector.getFieldBuffers.asScala.toSeq.map(ArrowBuffer) ++ vector.getChildrenFromFields.asScala.flatMap(buffersOf)
+
+  private def packed(rows: Int, buffers: Seq[PackedBuffer]): Array[Byte] = {
+    val size = 8L * (2 + buffers.size) + buffers.map(buffer => Packing.rounded(buffer.size)).sum
+    val bytes = new Array[Byte](Math.toIntExact(size))
+    var at = 0
+    def number(value: Long): Unit = { Platform.putLong(bytes, Platform.BYTE_ARRAY_OFFSET + at, value); at += 8 }
+    number(rows)
+    number(buffers.size)
+    buffers.foreach(buffer => number(buffer.size))
+    buffers.foreach { buffer =>
+      buffer.copyTo(bytes, at)
+      at += Packing.rounded(buffer.size).toInt
+    }
+    bytes
+  }
+}
+
+private object Packing {
+  /** Whether values of the type are packed here. */
+  def hasOwnForm(dataType: DataType): Boolean = dataType match {
+    case _: StringType | BinaryType => true
+    case other => width(other) > 0
+  }
+
+  /** The bytes of a value that has the same number of them in a row and in Arrow; 0 for other types. Decimals of up to 18
+    * digits are packed as their unscaled value. */
+  def width(dataType: DataType): Int = dataType match {
+    case ByteType => 1
+    case ShortType => 2
+    case IntegerType | DateType | FloatType => 4
+    case LongType | TimestampType | TimestampNTZType | DoubleType => 8
+    case decimal: DecimalType if decimal.precision <= Decimal.MAX_LONG_DIGITS => 8
+    case _ => 0
+  }
+
+  def rounded(size: Long): Long = (size + 7) / 8 * 8
+}
+
+/** What stands in a packed value for one buffer of an Arrow array. */
+private trait PackedBuffer {
+  def size: Long
+  def copyTo(bytes: Array[Byte], at: Int): Unit
+}
+
+private case class ArrowBuffer(buffer: ArrowBuf) extends PackedBuffer {
+  override def size: Long = buffer.readableBytes
+  override def copyTo(bytes: Array[Byte], at: Int): Unit = buffer.getBytes(buffer.readerIndex, bytes, at, size.toInt)
+}
+
+/** An array of `size` bytes from `offset` on, of any of Java's primitive types. */
+private case class PackedNumbers(array: AnyRef, offset: Long, size: Long) extends PackedBuffer {
+  override def copyTo(bytes: Array[Byte], at: Int): Unit =
+    Platform.copyMemory(array, offset, bytes, Platform.BYTE_ARRAY_OFFSET + at, size)
+}
+
+private case object NoValues extends PackedBuffer {
+  override def size: Long = 0
+  override def copyTo(bytes: Array[Byte], at: Int): Unit = ()
+}
+
+/** One bit for each row that has a value; none if all have. */
+private class PackedNulls(rows: Int) {
+  private var bits: Array[Byte] = _
+
+  def setNull(row: Int): Unit = {
+    if (bits == null) bits = Array.fill[Byte]((rows + 7) / 8)(-1)
+    bits(row >> 3) = (bits(row >> 3) & ~(1 << (row & 7))).toByte
+  }
+
+  def buffer: PackedBuffer = if (bits == null) NoValues else PackedNumbers(bits, Platform.BYTE_ARRAY_OFFSET, bits.length)
+}
+
+/** PackedTexts or bytes, behind each other. */
+private class PackedTexts(rows: Int) extends PackedBuffer {
+  private val offsets = new Array[Int](rows + 1)
+  private val values = new Array[UTF8String](rows)
+  private var count = 0
+  private var length = 0
+
+  /** An empty one for null. */
+  def add(value: UTF8String): Unit = {
+    values(count) = value
+    if (value != null) length = Math.addExact(length, value.numBytes)
+    count += 1
+    offsets(count) = length
+  }
+
+  def ends: PackedBuffer = PackedNumbers(offsets, Platform.INT_ARRAY_OFFSET, 4L * offsets.length)
+  override def size: Long = length
+  override def copyTo(bytes: Array[Byte], at: Int): Unit = {
+    var i = 0
+    while (i < count) {
+      if (values(i) != null) values(i).writeToMemory(bytes, Platform.BYTE_ARRAY_OFFSET + at + offsets(i))
+      i += 1
+    }
+  }
+}
+
+private object ColumnBuffers {
+  def of(column: ColumnVector, dataType: DataType, rows: Int): Seq[PackedBuffer] = {
+    val validity = new PackedNulls(rows)
+    if (column.hasNull) {
+      var i = 0
+      while (i < rows) { if (column.isNullAt(i)) validity.setNull(i); i += 1 }
+    }
+    dataType match {
+      case _: StringType | BinaryType =>
+        val texts = textsOf(column, dataType, rows)
+        Seq(validity.buffer, texts.ends, texts)
+      case decimal: DecimalType => Seq(validity.buffer, unscaled(column, decimal, rows))
+      case other => Seq(validity.buffer, numbersOf(column, other, rows))
+    }
+  }
+
+  private def textsOf(column: ColumnVector, dataType: DataType, rows: Int): PackedTexts = {
+    val texts = new PackedTexts(rows)
+    var i = 0
+    while (i < rows) {
+      texts.add(if (column.isNullAt(i)) null
+        else if (dataType == BinaryType) UTF8String.fromBytes(column.getBinary(i))
+        else column.getUTF8String(i))
+      i += 1
+    }
+    texts
+  }
+
+  private def numbersOf(column: ColumnVector, dataType: DataType, rows: Int): PackedBuffer = dataType match {
+    case ByteType =>
+      val bytes = if (column.hasNull) present(column, new Array[Byte](rows))((to, i) => to(i) = column.getByte(i)) else column.getBytes(0, rows)
+      PackedNumbers(bytes, Platform.BYTE_ARRAY_OFFSET, rows)
+    case ShortType =>
+      val shorts = if (column.hasNull) present(column, new Array[Short](rows))((to, i) => to(i) = column.getShort(i)) else column.getShorts(0, rows)
+      PackedNumbers(shorts, Platform.SHORT_ARRAY_OFFSET, 2L * rows)
+    case IntegerType | DateType => PackedNumbers(ints(column, rows), Platform.INT_ARRAY_OFFSET, 4L * rows)
+    case FloatType =>
+      val floats = if (column.hasNull) present(column, new Array[Float](rows))((to, i) => to(i) = column.getFloat(i)) else column.getFloats(0, rows)
+      PackedNumbers(floats, Platform.FLOAT_ARRAY_OFFSET, 4L * rows)
+    case DoubleType =>
+      val doubles = if (column.hasNull) present(column, new Array[Double](rows))((to, i) => to(i) = column.getDouble(i)) else column.getDoubles(0, rows)
+      PackedNumbers(doubles, Platform.DOUBLE_ARRAY_OFFSET, 8L * rows)
+    case _ => longs(longsOf(column, rows))
+  }
+
+  /** Vectors that Spark's readers write have the digits as whole numbers; of others a decimal is made for each row. */
+  private def unscaled(column: ColumnVector, decimal: DecimalType, rows: Int): PackedBuffer = column match {
+    case own: WritableColumnVector if decimal.precision <= Decimal.MAX_INT_DIGITS =>
+      val digits = ints(own, rows)
+      longs(present(own, new Array[Long](rows))((to, i) => to(i) = digits(i)))
+    case own: WritableColumnVector => longs(longsOf(own, rows))
+    case other =>
+      longs(present(other, new Array[Long](rows))((to, i) => to(i) = other.getDecimal(i, decimal.precision, decimal.scale).toUnscaledLong))
+  }
+
+  private def ints(column: ColumnVector, rows: Int): Array[Int] =
+    if (column.hasNull) present(column, new Array[Int](rows))((to, i) => to(i) = column.getInt(i)) else column.getInts(0, rows)
+
+  private def longsOf(column: ColumnVector, rows: Int): Array[Long] =
+    if (column.hasNull) present(column, new Array[Long](rows))((to, i) => to(i) = column.getLong(i)) else column.getLongs(0, rows)
+
+  /** The array, in which `put` puts each value that is not null: a vector may have a number for null that is in no
+    * dictionary. */
+  private def present[A](column: ColumnVector, to: Array[A])(put: (Array[A], Int) => Unit): Array[A] = {
+    var i = 0
+    while (i < to.length) { if (!column.isNullAt(i)) put(to, i); i += 1 }
+    to
+  }
+
+  private def longs(values: Array[Long]): PackedBuffer = PackedNumbers(values, Platform.LONG_ARRAY_OFFSET, 8L * values.length)
+}
+
+/** Rows one behind the other in memory, as many as are packed together. */
+private class CollectedRows(rows: Iterator[InternalRow], types: Array[DataType]) {
+  private lazy val laidOut = UnsafeProjection.create(types)
+  private var bytes = new Array[Byte](1 << 20)
+  private val offsets = new Array[Int](CollectedRows.most + 1)
+  private val current = new UnsafeRow(types.length)
+  private val values = UnsafeRow.calculateBitSetWidthInBytes(types.length)
+  var count = 0
+
+  /** Whether there are more rows, which are collected then. */
+  def next(): Boolean = {
+    count = 0
+    while (count < CollectedRows.most && offsets(count) < CollectedRows.mostBytes && rows.hasNext) add(rows.next())
+    count > 0
+  }
+
+  private def add(row: InternalRow): Unit = {
+    val one = row match {
+      case unsafe: UnsafeRow => unsafe
+      case other => laidOut(other)
+    }
+    val (start, size) = (offsets(count), one.getSizeInBytes)
+    val end = Math.addExact(start, size)
+    if (end > bytes.length) bytes = java.util.Arrays.copyOf(bytes, math.max(end.toLong, math.min(2L * bytes.length, Int.MaxValue - 64)).toInt)
+    Platform.copyMemory(one.getBaseObject, one.getBaseOffset, bytes, Platform.BYTE_ARRAY_OFFSET + start, size)
+    count += 1
+    offsets(count) = end
+  }
+
+  /** Valid until the next one is asked for. */
+  def row(i: Int): InternalRow = {
+    current.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET + offsets(i), offsets(i + 1) - offsets(i))
+    current
+  }
+
+  def buffers(column: Int): Seq[PackedBuffer] = {
+    val validity = validityOf(column)
+    types(column) match {
+      case _: StringType | BinaryType =>
+        val texts = textsOf(column)
+        Seq(validity.buffer, texts.ends, texts)
+      case other => Seq(validity.buffer, numbersOf(column, Packing.width(other)))
+    }
+  }
+
+  private def rowAt(i: Int): Long = Platform.BYTE_ARRAY_OFFSET + offsets(i)
+
+  private def validityOf(column: Int): PackedNulls = {
+    val validity = new PackedNulls(count)
+    val (word, mask) = (column / 64 * 8, 1L << column % 64)
+    var i = 0
+    while (i < count) {
+      if ((Platform.getLong(bytes, rowAt(i) + word) & mask) != 0) validity.setNull(i)
+      i += 1
+    }
+    validity
+  }
+
+  /** A row has the length of a text in the lower half of its field, and its place in the row in the upper. */
+  private def textsOf(column: Int): PackedTexts = {
+    val texts = new PackedTexts(count)
+    val (word, mask, field) = (column / 64 * 8, 1L << column % 64, values + 8 * column)
+    var i = 0
+    while (i < count) {
+      val row = rowAt(i)
+      if ((Platform.getLong(bytes, row + word) & mask) != 0) texts.add(null)
+      else {
+        val placed = Platform.getLong(bytes, row + field)
+        texts.add(UTF8String.fromAddress(bytes, row + (placed >>> 32), placed.toInt))
+      }
+      i += 1
+    }
+    texts
+  }
+
+  private def numbersOf(column: Int, width: Int): PackedBuffer = {
+    val field = values + 8 * column
+    width match {
+      case 8 =>
+        val found = new Array[Long](count)
+        var i = 0
+        while (i < count) { found(i) = Platform.getLong(bytes, rowAt(i) + field); i += 1 }
+        PackedNumbers(found, Platform.LONG_ARRAY_OFFSET, 8L * count)
+      case 4 =>
+        val found = new Array[Int](count)
+        var i = 0
+        while (i < count) { found(i) = Platform.getInt(bytes, rowAt(i) + field); i += 1 }
+        PackedNumbers(found, Platform.INT_ARRAY_OFFSET, 4L * count)
+      case 2 =>
+        val found = new Array[Short](count)
+        var i = 0
+        while (i < count) { found(i) = Platform.getShort(bytes, rowAt(i) + field); i += 1 }
+        PackedNumbers(found, Platform.SHORT_ARRAY_OFFSET, 2L * count)
+      case 1 =>
+        val found = new Array[Byte](count)
+        var i = 0
+        while (i < count) { found(i) = Platform.getByte(bytes, rowAt(i) + field); i += 1 }
+        PackedNumbers(found, Platform.BYTE_ARRAY_OFFSET, count)
+    }
+  }
+}
+
+private object CollectedRows {
+  private val most = 4096
+  private val mostBytes = 16 * 1024 * 1024
+}
