@@ -38,7 +38,7 @@ ROW_EXPIRY, PARTITION_EXPIRY = "expire_rows", "expire_partitions"
 FIRST_COMMITS = 10
 COMPACTION_PAUSE_MS = 2_000
 # A table that is changed all the time has so much more history than its properties say.
-EXPIRY_PAUSE_MS = 10_000
+EXPIRY_PAUSE_MS = 5_000
 # Few, since statements of the session are running.
 _THREADS = 2
 _PAUSE_S = 0.0005

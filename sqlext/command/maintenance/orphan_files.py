@@ -22,7 +22,7 @@ from sqlext.command.maintenance.other_tables import (
     unknown_metadata_files,
 )
 from sqlext.commit.loop.same_table import require_same_table
-from sqlext.errors import AnalysisError, UnsupportedError
+from sqlext.errors import AnalysisError, NotFoundError, UnsupportedError
 from sqlext.properties import GC_ENABLED
 from sqlext.spark.session.work_progress import WorkProgress
 from sqlext.spec.metadata.stored_changelog import changelog_folder, changelog_id
@@ -88,6 +88,26 @@ def orphan_files(
     listed = _listed(catalog.io, table.metadata, search, name, environment.progress)
     of_metadata = [one.path for one in catalog.io.list(metadata_location(table.metadata))]
     current = _reloaded(catalog, table, name)
+    while True:
+        try:
+            return _orphans(catalog, current, search, listed, of_metadata)
+        except NotFoundError:
+            newest = _reloaded(catalog, current, name)
+            # An expiry meanwhile has deleted files of its snapshots.
+            if not current.metadata.snapshots_not_in(newest.metadata):
+                raise
+            current = newest
+
+
+def _orphans(
+    catalog: Catalog,
+    current: LoadedTable,
+    search: OrphanSearch,
+    listed: Sequence[FileStatus],
+    of_metadata: Sequence[str],
+) -> Sequence[str]:
+    """As `orphan_files`, of the files `listed` and those in the metadata folder."""
+    name = CatalogNames(catalog.name).table(current.identifier)
     paths = {one.path for one in listed}.union(of_metadata)
     if search.location is not None or search.files is not None:
         paths |= {*metadata_files_around(catalog.io, current, [one.path for one in listed])}

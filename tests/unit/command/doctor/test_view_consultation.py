@@ -61,7 +61,11 @@ def test_a_flipped_bit_is_found_and_mended(lake: Lake) -> None:
     data = file.read_bytes()
     version = data.index(b'"format-version":') + len(b'"format-version":')
     # Those of the beginning too, by which a view's file is told from a table's.
-    for bit in [*range(8 * 24), *range(8 * version, 8 * version + 8), *(rng.randrange(8 * len(data)) for _ in range(200))]:
+    for bit in [
+        *range(8 * 24),
+        *range(8 * version, 8 * version + 8),
+        *(rng.randrange(8 * len(data)) for _ in range(200)),
+    ]:
         damaged = bytearray(data)
         damaged[bit // 8] ^= 1 << bit % 8
         file.write_bytes(damaged)

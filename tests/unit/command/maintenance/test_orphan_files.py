@@ -13,6 +13,7 @@ import pytest
 
 from small_tables import files_below, no_space_for
 from sqlext.catalog.identifier import TableIdentifier
+from sqlext.command.maintenance.expiry import expire_snapshots
 from sqlext.command.maintenance.orphan_files import (
     OrphanSearch,
     PrefixMismatch,
@@ -21,6 +22,7 @@ from sqlext.command.maintenance.orphan_files import (
 )
 from sqlext.commit.actions.append import AppendFiles
 from sqlext.commit.actions.property_change import ChangeProperties
+from sqlext.commit.actions.snapshot_expiry import ExpireSnapshots
 from sqlext.commit.actions.staged_batch import stage_batch
 from sqlext.commit.actions.stream_progress import AdvanceStream, StreamProgress
 from sqlext.errors import SqlextError
@@ -296,6 +298,26 @@ def test_a_commit_after_the_listing_is_needed(tmp_path: Path) -> None:
     late = put(lake, "data/late.parquet", Path(to_local_path(file.file_path)).read_bytes())
     io.commits = lambda: lake.commit(AppendFiles((replace(file, file_path=f"file://{late}"),)))
     assert found(lake) == set()
+
+
+def test_files_that_an_expiry_deletes_meanwhile_do_not_stop_it(tmp_path: Path) -> None:
+    io = _CommitsWhileReading()
+    lake = Lake(tmp_path, io)
+    lake.create(KEYED)
+    for number in range(3):
+        lake.upsert(id=[1], s=[str(number)])
+    orphan = put(lake, "data/orphan.parquet")
+
+    def expire() -> None:
+        expire_snapshots(lake.environment, "lake", lake.load(), ExpireSnapshots(older_than_ms=ALL, retain_last=1))
+
+    io.commits = expire
+    assert orphan in {
+        Path(to_local_path(path))
+        for path in orphan_files(lake.environment, "lake", lake.load(), OrphanSearch(older_than_ms=ALL))
+    }
+    assert io.commits is None
+    assert lake.rows() == [(1, "2")]
 
 
 class _CommitsWhileListing(LocalFileIO):
