@@ -19,7 +19,8 @@ from sqlext.spark.query.packed_rows import packed, packed_schema, unpacked
 ROWS = 10_000
 COLUMNS = """id BIGINT NOT NULL, flag BOOLEAN, tiny TINYINT, small SMALLINT, whole INT, large BIGINT, single FLOAT,
  twice DOUBLE, price DECIMAL(7,2), cents DECIMAL(18,4), exact DECIMAL(38,10), text STRING, bytes BINARY,
- day DATE, at TIMESTAMP, local TIMESTAMP_NTZ, tags ARRAY<STRING>, point STRUCT<x: INT, y: STRUCT<z: DECIMAL(5,1)>>, counts MAP<STRING, BIGINT>,
+ day DATE, at TIMESTAMP, local TIMESTAMP_NTZ,
+ tags ARRAY<STRING>, point STRUCT<x: INT, y: STRUCT<z: DECIMAL(5,1)>>, counts MAP<STRING, BIGINT>,
  nothing STRING"""
 
 
