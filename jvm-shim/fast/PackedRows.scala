@@ -10,6 +10,7 @@ package io.sqlext
 
 import org.apache.arrow.memory.ArrowBuf
 import org.apache.arrow.vector.FieldVector
+import org.apache.spark.TaskContext
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, classic}
 import org.apache.spark.sql.catalyst.{InternalRow, ProjectingInternalRow}
@@ -106,7 +107,11 @@ private object PackedRowsExec {
 private class Packing(types: Array[DataType]) {
   private val others = types.indices.filterNot(i => Packing.hasOwnForm(types(i)))
   private lazy val otherColumns = StructType(others.map(i => StructField(i.toString, types(i))))
-  private lazy val arrow = ArrowWriter.create(otherColumns, "UTC", true, false)
+  private lazy val arrow = {
+    val writer = ArrowWriter.create(otherColumns, "UTC", true, false)
+    TaskContext.get().addTaskCompletionListener[Unit](_ => writer.root.close())
+    writer
+  }
   private lazy val otherFields = new ProjectingInternalRow(otherColumns, others)
 
   def of(batch: ColumnarBatch): Array[Byte] = {

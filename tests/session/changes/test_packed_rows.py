@@ -156,6 +156,16 @@ def test_live_rows_of_a_table_with_deletes(spark: SparkSession, rows: DataFrame,
     assert spark.table(f"{table_name}_copy").count() == live.count()
 
 
+def test_memory_outside_of_the_heap_is_given_back(spark: SparkSession, rows: DataFrame) -> None:
+    jvm = spark._jvm
+    assert jvm is not None
+    allocator = jvm.org.apache.spark.sql.util.ArrowUtils.rootAllocator()
+    before = allocator.getAllocatedMemory()
+    for query in (_all, _filtered):
+        _as_packed(query(rows.select("id", "tags", "point", "exact")))
+    assert allocator.getAllocatedMemory() == before
+
+
 def test_rows_of_many_megabytes_are_packed_a_few_at_a_time(spark: SparkSession) -> None:
     wide = spark.range(0, 12, 1, 1).selectExpr("id", "repeat(cast(id AS string), 6000000) AS text")
     found = _as_packed(wide)
