@@ -13,6 +13,7 @@ from golden.runner import INPUTS, RESULTS, area_names, result_path, run_area, sp
 from turns import EVERY
 
 ROW_LEVEL = re.compile(r"\s*(WITH\b.*?\)\s*)?(MERGE|UPDATE|DELETE|UPSERT|INSERT\b.*\bON\s+CONFLICT)\b", re.I | re.S)
+WHOLE_NAME_WITH_BRANCH = re.compile(r"\blake\.\w+\.\w+\.(branch_\w+)")
 
 
 @pytest.mark.turns(EVERY)
@@ -37,3 +38,16 @@ def test_every_recorded_error_has_a_condition() -> None:
         lines = path.read_text().splitlines()
         errors = [after for line, after in itertools.pairwise(lines) if line == "-- error"]
         assert [error for error in errors if not error.startswith("[")] == [], str(path)
+
+
+def test_no_error_names_a_branch_that_the_statement_does_not() -> None:
+    """A statement that sqlext carries out by another one, on a branch, names the table as its user did."""
+    of_branches = 0
+    for path in RESULTS.rglob("*.out"):
+        for answer in path.read_text().split("\n\n"):
+            statement, _, after = answer.partition("\n-- error\n")
+            error = after.partition("\n")[0]
+            named = {*WHOLE_NAME_WITH_BRANCH.findall(error)}
+            of_branches += len(named)
+            assert all(f".{branch}" in statement for branch in named), f"{path}: {error}"
+    assert of_branches

@@ -109,12 +109,11 @@ def _alter_rows(environment: Environment, spark: SparkSession, statement: AlterC
     table = _alter(environment, spark, statement)
     if table.metadata.current_snapshot() is None:
         return
-    # Named, so that no setting of the session directs the change to another branch.
-    main = TableName((*statement.table.parts, f"branch_{MAIN_BRANCH}"))
-    if load_target(environment, spark, main).destination.wap_id is not None:
+    if load_target(environment, spark, statement.table, MAIN_BRANCH).destination.wap_id is not None:
         column = next(change for change in statement.changes if _is_computed(change))
         raise _refused(column, f"{WAP_ID} is set, by which its values would be on no branch", f"RESET {WAP_ID}")
-    update(environment, spark, Update(main, ()))
+    # Given, so that no setting of the session directs the change to another branch.
+    update(environment, spark, Update(statement.table, ()), MAIN_BRANCH)
 
 
 def sync_identity(environment: Environment, spark: SparkSession, statement: SyncIdentity) -> Outcome:

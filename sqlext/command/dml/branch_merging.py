@@ -9,7 +9,7 @@ from pyspark.sql import SparkSession
 
 from sqlext.command.change.destination import WAP_ID
 from sqlext.command.change.own_transaction import in_own_transaction
-from sqlext.command.change.row_level import commit_change, load_target
+from sqlext.command.change.row_level import Target, commit_change, load_target
 from sqlext.command.changelog.changes import ChangeFeed
 from sqlext.command.dml.merge import merge
 from sqlext.command.environment import Environment
@@ -19,6 +19,7 @@ from sqlext.errors import AnalysisError, NotFoundError
 from sqlext.spark.catalog.session_catalogs import handle_of
 from sqlext.spark.query.lowered_sql import lowered_query
 from sqlext.spec.metadata.merged_snapshot import MERGED_SNAPSHOT, merge_bases, merged_by
+from sqlext.spec.metadata.reference import MAIN_BRANCH
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.sql.lowering.branch_merge import BranchMerge
@@ -49,7 +50,7 @@ def merge_branch(
     keeps the row of `into`, `theirs` takes that of `branch`. The snapshot tells which one it merged, so that the next
     merge begins there. Raises AnalysisError BRANCH_NOT_MERGED, and as a MERGE.
     """
-    target = TableName((*table, f"branch_{into}"))
+    target = TableName(table if into == MAIN_BRANCH else (*table, f"branch_{into}"))
     merging = _Merging(spark, target, table, branch, into, conflict)
     found = in_own_transaction(environment, spark, target, merging.merged)
     if found.merged and conflict != REPORT:
@@ -59,7 +60,7 @@ def merge_branch(
 
 @dataclass(frozen=True, slots=True)
 class _Merging:
-    """`target` names the branch `into`, so that no setting of the session directs the commit to another one."""
+    """`target` is the table's name in messages: that of the branch `into`, or for main as users write it."""
 
     spark: SparkSession
     target: TableName
@@ -106,7 +107,7 @@ class _Merging:
         return bases.snapshots[0]
 
     def _require_commit_on_branch(self, environment: Environment) -> None:
-        if load_target(environment, self.spark, self.target).destination.wap_id is not None:
+        if self._loaded(environment).destination.wap_id is not None:
             reason = f"{WAP_ID} is set, by which the merge would be on no branch"
             raise self._refused(reason, f"RESET {WAP_ID}")
 
@@ -135,13 +136,17 @@ class _Merging:
         statement = parse(text, catalogs=[self.table[0]], current=self.table[:-1])
         assert isinstance(statement, Merge)
         summary = ((MERGED_SNAPSHOT, str(theirs.snapshot_id)),)
-        changed: int = merge(environment, self.spark, statement, summary).rows[0][0]
-        target = load_target(environment, self.spark, self.target)
+        changed: int = merge(environment, self.spark, statement, summary, self.into).rows[0][0]
+        target = self._loaded(environment)
         head = target.version.snapshot
         if head is None or merged_by(head) != theirs.snapshot_id:
             destination = replace(target.destination, summary=summary)
             commit_change(environment, replace(target, destination=destination), AppendFiles(()))
         return changed
+
+    def _loaded(self, environment: Environment) -> Target:
+        """The branch `into`, given, so that no setting of the session directs the commit to another one."""
+        return load_target(environment, self.spark, self.target, self.into)
 
     def _head(self, metadata: TableMetadata, branch: str) -> Snapshot:
         reference = metadata.refs.get(branch)

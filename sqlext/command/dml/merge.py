@@ -85,11 +85,15 @@ _PlannedMerge = PlannedChange | KeyedChange | _GivenRows | _RowsByKey
 
 
 def merge(
-    environment: Environment, spark: SparkSession, statement: Merge, summary: Sequence[tuple[str, str]] = ()
+    environment: Environment,
+    spark: SparkSession,
+    statement: Merge,
+    summary: Sequence[tuple[str, str]] = (),
+    branch: str | None = None,
 ) -> Outcome:
-    """Runs the statement. The outcome has one row of counts. `summary` are more entries of the snapshot summary, of a
-    merge of rows that have values in identity columns."""
-    target, planned = planned_merge(environment, spark, statement, gives_identities=bool(summary))
+    """Runs the statement, on this branch if one is given. The outcome has one row of counts. `summary` are more entries
+    of the snapshot summary, of a merge of rows that have values in identity columns."""
+    target, planned = planned_merge(environment, spark, statement, branch, gives_identities=bool(summary))
     if summary:
         destination = replace(target.destination, summary=(*target.destination.summary, *summary))
         settings = {**target.settings, **with_values_given(target.table.metadata.properties)}
@@ -100,7 +104,12 @@ def merge(
 
 
 def planned_merge(
-    environment: Environment, spark: SparkSession, statement: Merge, *, gives_identities: bool = False
+    environment: Environment,
+    spark: SparkSession,
+    statement: Merge,
+    branch: str | None = None,
+    *,
+    gives_identities: bool = False,
 ) -> tuple[Target, _PlannedMerge]:
     """The target, with the columns that the statement adds, and the planned change. Nothing is written.
 
@@ -109,7 +118,7 @@ def planned_merge(
     columns, whose values stay. With `gives_identities` rows have theirs. Raises AnalysisError and NotFoundError.
     """
     require_strict_policy(spark)
-    target = load_target(environment, spark, statement.table)
+    target = load_target(environment, spark, statement.table, branch)
     given = _given_rows(environment, spark, target, statement)
     if given is not None:
         return target, given

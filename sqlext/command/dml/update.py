@@ -25,18 +25,20 @@ from sqlext.sql.row_rules import generated_names, identity_names, require_kept
 from sqlext.sql.statements.statement import Update
 
 
-def update(environment: Environment, spark: SparkSession, statement: Update) -> Outcome:
-    """Runs the statement; one row of counts."""
-    target, planned = planned_update(environment, spark, statement)
+def update(environment: Environment, spark: SparkSession, statement: Update, branch: str | None = None) -> Outcome:
+    """Runs the statement, on this branch if one is given; one row of counts."""
+    target, planned = planned_update(environment, spark, statement, branch)
     counts = planned.carry_out(environment, spark, target)
     care_after_commit(environment, spark, target)
     return Outcome([counts.row()])
 
 
-def planned_update(environment: Environment, spark: SparkSession, statement: Update) -> tuple[Target, PlannedChange]:
+def planned_update(
+    environment: Environment, spark: SparkSession, statement: Update, branch: str | None = None
+) -> tuple[Target, PlannedChange]:
     """The target, and the change with its plan."""
     require_strict_policy(spark)
-    target = load_target(environment, spark, statement.table)
+    target = load_target(environment, spark, statement.table, branch)
     schema = target.table.metadata.schema()
     exact = is_case_sensitive(spark)
     generated = generated_names(schema, target.table.metadata.properties)

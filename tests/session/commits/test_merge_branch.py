@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 
 import pytest
 from pyspark.errors import PySparkException
@@ -65,8 +66,11 @@ def test_a_constraint_and_an_expired_ancestor(spark: SparkSession, table_name: s
     spark.sql(f"UPDATE {table_name}.branch_work SET v = -1")
     spark.sql(f"ALTER TABLE {table_name} ADD CONSTRAINT positive CHECK (v > 0)")
     name = table_name.partition(".")[2]
-    with pytest.raises(PySparkException, match="CHECK_CONSTRAINT_VIOLATION"):
-        spark.sql(f"CALL lake.system.merge_branch('{name}', 'work')")
+    spark.sql(f"ALTER TABLE {table_name} CREATE BRANCH other")
+    for arguments, told in (("'work'", table_name), ("'work', 'other'", f"{table_name}.branch_other")):
+        with pytest.raises(PySparkException, match=rf"CHECK_CONSTRAINT_VIOLATION.* {re.escape(told)} "):
+            spark.sql(f"CALL lake.system.merge_branch('{name}', {arguments})")
+    spark.sql(f"ALTER TABLE {table_name} DROP BRANCH other")
     spark.sql(f"INSERT INTO {table_name} VALUES (2, 2)")
     spark.sql(f"CALL lake.system.expire_snapshots('{name}', TIMESTAMP '2999-01-01 00:00:00')")
     with pytest.raises(PySparkException, match=r"BRANCH_NOT_MERGED.*expired"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -117,6 +118,8 @@ def test_an_error_leaves_the_table_as_it_was(spark: SparkSession, table_name: st
     spark.sql(f"INSERT INTO {table_name} VALUES (1, 1), (0, 0)")
     with pytest.raises(PySparkException, match="DIVIDE_BY_ZERO"):
         spark.sql(f"ALTER TABLE {table_name} ADD COLUMN part INT GENERATED ALWAYS AS (CAST(10 / n AS INT))")
+    with pytest.raises(PySparkException, match=f"of {re.escape(table_name)} has more than 2 characters"):
+        spark.sql(f"ALTER TABLE {table_name} ADD COLUMN short VARCHAR(2) GENERATED ALWAYS AS (CAST(n + 99 AS STRING))")
     spark.sql("BEGIN TRANSACTION")
     spark.sql(f"ALTER TABLE {table_name} ADD COLUMNS ({ADDED})")
     _require_values(spark, table_name, 2)
