@@ -25,7 +25,6 @@ import sqlext
 from nycflights import create_views
 
 BUILD = Path(ROOT, "build")
-WAREHOUSE = BUILD / "flights-warehouse"
 STARTED = time.monotonic()
 
 TABLES = {
@@ -133,14 +132,16 @@ def show_table_state(spark: SparkSession) -> None:
     show(spark, FILES)
 
 
-def main() -> None:
-    shutil.rmtree(WAREHOUSE, ignore_errors=True)
-    BUILD.mkdir(exist_ok=True)
+def main(folder: Path = BUILD, months: int = 12) -> None:
+    """Tells the story of the last months of the year, with all files in this folder."""
+    warehouse = folder / "flights-warehouse"
+    shutil.rmtree(warehouse, ignore_errors=True)
+    folder.mkdir(exist_ok=True)
     tell("starting Spark (the first time also compiles the shim, about 20 s)")
     quiet = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false", "spark.log.level": "ERROR"}
     settings = {**quiet, "spark.sql.session.timeZone": "UTC", "spark.sql.shuffle.partitions": "4"}
-    spark = sqlext.session(lake=WAREHOUSE, master="local[2]", conf=settings)
-    create_views(spark, BUILD)
+    spark = sqlext.session(lake=warehouse, master="local[2]", conf=settings)
+    create_views(spark, folder, months)
     tell("Spark is up")
 
     spark.sql("CREATE NAMESPACE IF NOT EXISTS lake.nyc")
@@ -171,7 +172,7 @@ def main() -> None:
     then, now = count(spark, f"lake.nyc.flights VERSION AS OF {before}"), count(spark, "lake.nyc.flights")
     assert now == then + inserted - deleted
     tell(f"rows then {then:,}, rows now {now:,}, which is {inserted} more and {deleted} fewer")
-    tell(f"done; the tables are in {WAREHOUSE}, and any Iceberg engine opens that folder as a Hadoop catalog")
+    tell(f"done; the tables are in {warehouse}, and any Iceberg engine opens that folder as a Hadoop catalog")
     spark.stop()
 
 

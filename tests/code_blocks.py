@@ -49,6 +49,8 @@ NOT_RUN: Mapping[tuple[str, str], str] = {
     ("README.md", "python3 notebooks/flights.py"): "it loads flights and runs the tests; tests/test_environment.py",
     ("README.md", "python3 .ci/release.py"): _WHEEL,
     ("docs/benchmarks.md", "pip install 'deltalake>=1'"): "a package of a benchmark",
+    ("docs/first-steps.md", ".venv/bin/python -m pip install jupyterlab"): "it installs and starts Jupyter; "
+    "tests/notebooks/test_notebooks.py runs the notebooks",
     ("docs/testing.md", "pip install"): _WHEEL,
     ("docs/catalogs.md", "spark = sqlext.session(spark_catalog="): "the session catalog of an application is one; "
     "tests/session/sessions/test_session_catalog.py has it in a process of its own",

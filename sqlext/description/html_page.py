@@ -17,6 +17,7 @@ from sqlext.description.table_facts import (
     class_told,
     count_told,
     key_told,
+    plural_told,
 )
 
 _STYLE = """
@@ -111,7 +112,7 @@ def _tiles(described: Description) -> str:
     tiles = [
         ("rows", contents.live_rows_told),
         ("dead rows, still stored", dead),
-        (f"in {_plural(contents.data_files, 'data file')}", bytes_told(contents.bytes)),
+        (f"in {plural_told(contents.data_files, 'data file')}", bytes_told(contents.bytes)),
         ("snapshots", f"{described.commit_count:,}"),
         ("format version", str(described.format_version)),
     ]
@@ -199,7 +200,3 @@ def _bar(kind: str, amount: int | None, most: int) -> str:
     if not amount or not most:
         return ""
     return f'<div class="bar {kind}" style="width:{max(_LEAST_BAR, 100 * amount / most):.1f}%"></div>'
-
-
-def _plural(count: int, noun: str) -> str:
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"

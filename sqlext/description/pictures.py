@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from sqlext.description.table_facts import CareTask, Commit, Contents, bytes_told, class_told
+from sqlext.description.table_facts import CareTask, Commit, Contents, bytes_told, class_told, plural_told
 
 IN, OUT, REWRITTEN, SIZE = "#3f8f5b", "#d1605e", "#b0b0b0", "#4c83c3"
 _CHANGES = (("INSERT", IN, "inserted"), ("UPDATE_AFTER", SIZE, "updated"), ("DELETE", OUT, "deleted"))
@@ -64,7 +64,9 @@ def files_picture(name: str, contents: Contents) -> Figure:
     """The data files by their sizes."""
     figure = _figure(7.5, 3.2)
     axes = figure.subplots()
-    axes.set_title(f"{_plain(name)}: {contents.data_files:,} data files, {bytes_told(contents.bytes)}", loc="left")
+    axes.set_title(
+        f"{_plain(name)}: {plural_told(contents.data_files, 'data file')}, {bytes_told(contents.bytes)}", loc="left"
+    )
     if not contents.sizes:
         return _empty(figure, axes, "no data files yet")
     bars = axes.bar(range(len(contents.sizes)), [one.files for one in contents.sizes], color=SIZE, width=0.8)

@@ -185,6 +185,11 @@ def bytes_told(size: int | None) -> str:
     return f"{value:.0f} {_UNITS[unit]}" if value >= 100 or value == int(value) else f"{value:.1f} {_UNITS[unit]}"
 
 
+def plural_told(count: int, noun: str) -> str:
+    """A count with its noun, such as `1 file` or `1,024 files`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def count_told(number: int | None) -> str:
     """A number with separators; empty for None."""
     return "" if number is None else f"{number:,}"

@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlext.any_session import catalog_class
 from sqlext.catalog.identifier import in_backticks, name_parts
 from sqlext.description.html_page import description_html
-from sqlext.description.table_facts import Description, bytes_told, key_told
+from sqlext.description.table_facts import Description, bytes_told, key_told, plural_told
 from sqlext.errors import UnsupportedError
 
 if TYPE_CHECKING:
@@ -125,10 +125,11 @@ class ShownTable:
             for one in described.columns
         )
         dead = f", {contents.dead_rows:,} dead" if contents.dead_rows else ""
+        rows = f"{contents.live_rows_told} {'row' if contents.live_rows == 1 else 'rows'}"
         last = described.commits[0] if described.commits else None
         lines = [
-            f"{described.name}: {contents.live_rows_told} rows{dead}, {contents.data_files:,} data files,"
-            f" {bytes_told(contents.bytes)}, {described.commit_count:,} snapshots",
+            f"{described.name}: {rows}{dead}, {plural_told(contents.data_files, 'data file')},"
+            f" {bytes_told(contents.bytes)}, {plural_told(described.commit_count, 'snapshot')}",
             *columns,
             f"key: {key_told(described)}",
             f"partitioned by: {', '.join(described.partitioned_by) or 'nothing'}",

@@ -16,6 +16,7 @@ from sqlext.description.table_facts import (
     class_told,
     count_told,
     key_told,
+    plural_told,
 )
 from sqlext.terminal.named_catalog import NamedTable
 from sqlext.terminal.output import console, print_json, print_line, print_rows, shown
@@ -86,13 +87,14 @@ def _print_head(described: Description) -> None:
         dead = f"{'at most ' if contents.dead_is_bound else ''}{contents.dead_rows:,} deleted by position, still stored"
     if contents.deleted_keys:
         dead = f"{dead}; " if contents.dead_rows else ""
-        dead += f"{contents.deleted_keys:,} keys deleted by equality"
+        dead += f"{plural_told(contents.deleted_keys, 'key')} deleted by equality"
+    files = plural_told(contents.data_files, "file")
     lines = [
         ("table", described.name),
         ("comment", described.comment),
         ("rows", contents.live_rows_told),
         ("dead rows", dead),
-        ("data", f"{contents.data_files:,} files, {bytes_told(contents.bytes)}, {contents.partitions:,} partitions"),
+        ("data", f"{files}, {bytes_told(contents.bytes)}, {plural_told(contents.partitions, 'partition')}"),
         ("key", key_told(described)),
         ("partitioned by", ", ".join(described.partitioned_by) or "nothing"),
         ("ordered by", ", ".join(described.ordered_by) or None),

@@ -17,9 +17,13 @@ def stored(name: str) -> NotebookNode:
     return nbformat.read(NOTEBOOKS / f"{name}.ipynb", as_version=4)
 
 
-def executed(name: str, folder: Path) -> NotebookNode:
+def code_cells(notebook: NotebookNode) -> list[NotebookNode]:
+    """Its cells of code."""
+    return [cell for cell in notebook.cells if cell.cell_type == "code"]
+
+
+def executed(notebook: NotebookNode, folder: Path) -> NotebookNode:
     """The notebook after a run in `folder`. Raises CellExecutionError for the first cell that fails."""
-    notebook = stored(name)
     client = NotebookClient(notebook, timeout=300, record_timing=False, resources={"metadata": {"path": str(folder)}})
     client.execute()
     return notebook

@@ -15,13 +15,13 @@ from pathlib import Path
 
 import nbformat
 
-from notebooks.notebook_run import NAMES, NOTEBOOKS, executed
+from notebooks.notebook_run import NAMES, NOTEBOOKS, executed, stored
 
 
 def main(names: list[str]) -> None:
     for name in names or NAMES:
         with tempfile.TemporaryDirectory() as folder:
-            notebook = executed(name, Path(folder))
+            notebook = executed(stored(name), Path(folder))
         for cell in notebook.cells:
             # What Spark's JVM says at its start is of the machine.
             cell.get("outputs", [])[:] = [one for one in cell.get("outputs", []) if one.get("name") != "stderr"]

@@ -2,29 +2,40 @@
 
 from __future__ import annotations
 
+import ast
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from nbformat import NotebookNode
 
-from notebooks.notebook_run import NAMES, NOTEBOOKS, executed, stored
+from notebooks.notebook_run import NAMES, NOTEBOOKS, code_cells, executed, stored
+
+ROOT = NOTEBOOKS.parent
 
 
 def _shown(notebook: NotebookNode) -> Iterator[tuple[str, list[str]]]:
     """The source of each cell of code, with the kinds of what it shows."""
-    for cell in notebook.cells:
-        if cell.cell_type == "code":
-            outputs = [one for one in cell.outputs if one.get("name") != "stderr"]
-            yield cell.source, [kind for one in outputs for kind in sorted(one.get("data", {"stream": ""}))]
+    for cell in code_cells(notebook):
+        outputs = [one for one in cell.outputs if one.get("name") != "stderr"]
+        yield cell.source, [kind for one in outputs for kind in sorted(one.get("data", {"stream": ""}))]
 
 
 @pytest.mark.turns(1)
 @pytest.mark.parametrize("name", NAMES)
 def test_a_notebook_runs_in_any_folder(tmp_path: Path, name: str) -> None:
-    """What it shows is of the kinds that are stored; `tests/notebooks/run.py` stores it anew."""
-    assert list(_shown(executed(name, tmp_path))) == list(_shown(stored(name)))
+    """What it shows is of the kinds that are stored; `tests/notebooks/run.py` stores it anew. Before its end
+    the first cell is run again, as people do, and begins anew with a lake of its own."""
+    notebook = stored(name)
+    first, last = code_cells(notebook)[0], code_cells(notebook)[-1]
+    assert last.source.endswith("spark.stop()")
+    again = f"{first.source}\nspark.sql('SHOW NAMESPACES IN lake').collect()\nspark.stop()"
+    last.source = last.source.removesuffix("spark.stop()") + again
+    shown = list(_shown(executed(notebook, tmp_path)))
+    assert shown[:-1] == list(_shown(stored(name)))[:-1]
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -35,3 +46,40 @@ def test_what_is_stored_tells_nothing_of_the_machine(name: str) -> None:
     text = (NOTEBOOKS / f"{name}.ipynb").read_text()
     images = re.sub(r'"image/png": "[^"]*"', "", text)
     assert not re.search(r"/(tmp|home|root|work|Users)/", images)
+
+
+def _program(name: str) -> str:
+    """All code of a notebook."""
+    return "\n\n".join(cell.source for cell in code_cells(stored(name)))
+
+
+def test_the_page_names_the_packages_that_notebooks_import() -> None:
+    page = (ROOT / "docs" / "first-steps.md").read_text()
+    told = re.findall(r"[\w.=]+", re.findall(r"-m pip install (.*?)\n\.venv", page, re.DOTALL)[0])
+    imported = {
+        module.partition(".")[0]
+        for name in NAMES
+        for node in ast.walk(ast.parse(_program(name)))
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for module in ([node.module or ""] if isinstance(node, ast.ImportFrom) else [one.name for one in node.names])
+    }
+    there = {*sys.stdlib_module_names, "sqlext", "pyspark", "polars"}
+    assert imported - there <= {package.partition("==")[0] for package in told}
+    # The tests run them with the same versions.
+    project = (ROOT / "pyproject.toml").read_text()
+    assert [one for one in told if "==" in one and f'"{one}"' not in project] == []
+
+
+def test_notebooks_use_nothing_that_the_oldest_python_lacks(tmp_path: Path) -> None:
+    names = [*NAMES, "newer"]
+    for name in NAMES:
+        (tmp_path / f"{name}.py").write_text(_program(name))
+    (tmp_path / "newer.py").write_text("from datetime import UTC")
+    options = ["--python-version", "3.10", "--follow-imports", "skip", "--ignore-missing-imports"]
+    command = [sys.executable, "-m", "mypy", "--config-file", "", "--cache-dir", str(tmp_path / "cache"), *options]
+    files = [f"{name}.py" for name in names]
+    done = subprocess.run([*command, *files], cwd=tmp_path, capture_output=True, text=True, check=False)
+    told = done.stdout.splitlines()
+    assert f"checked {len(files)} source files" in told[-1], done.stdout + done.stderr
+    lacking = [line for line in told if re.search(r"Module \"\w+\" has no attribute|\[syntax\]", line)]
+    assert [line.partition(":")[0] for line in lacking] == ["newer.py"], lacking

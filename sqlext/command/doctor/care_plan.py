@@ -60,7 +60,7 @@ def _rewrite(name: str, found: CompactionCandidates, done_by: str) -> Measure:
     """The files that are rewritten, with their bytes, which are read and about as many written."""
     files = sum(len(merge.files) for merge in found.merges)
     made = files - sum(merge.saved_files for merge in found.merges)
-    told = [f"{done_by}: makes {made} files of them" if files else done_by]
+    told = [f"{done_by}: makes {made} file{'' if made == 1 else 's'} of them" if files else done_by]
     if found.marks:
         told.append("converts equality deletes before")
     if found.merged_deletes:

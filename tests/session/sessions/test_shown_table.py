@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 
 import pytest
@@ -36,6 +37,15 @@ def test_a_notebook_shows_all_of_it(spark: SparkSession, shown: str) -> None:
         assert said in page
     assert repr(table).splitlines()[0].startswith(f"{shown}: ")
     assert "id BIGINT NOT NULL (key)" in repr(table)
+
+
+def test_one_of_a_kind_is_told_in_the_singular(spark: SparkSession, table_name: str) -> None:
+    spark.sql(f"CREATE TABLE {table_name} (id INT)")
+    spark.sql(f"INSERT INTO {table_name} VALUES (1)")
+    table = sqlext.table(spark, table_name)
+    assert re.match(rf"{table_name}: 1 row, 1 data file, .*, 1 snapshot\n", repr(table))
+    assert [one.words for one in table.describe().care if re.search(r"\b1 files", one.words or "")] == []
+    assert f"{table_name}: 1 data file, " in table.plot.files().axes[0].get_title(loc="left")
 
 
 def test_facts_are_dataframes(spark: SparkSession, shown: str) -> None:

@@ -57,6 +57,7 @@ def test_a_table_is_described(run: CommandLine) -> None:
         "NOT NULL",
         "unique",
         "Timeline",
+        "of them",
     ):
         assert said in told
     document = run("describe", "lake.db.orders", "--json", "--limit", "2").document
