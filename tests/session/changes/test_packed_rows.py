@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from sqlext.spark.query.packed_rows import packed, packed_schema, unpacked
+from turns import EVERY
 
 ROWS = 10_000
 COLUMNS = """id BIGINT NOT NULL, flag BOOLEAN, tiny TINYINT, small SMALLINT, whole INT, large BIGINT, single FLOAT,
@@ -116,6 +117,7 @@ def _sorted(rows: DataFrame) -> DataFrame:
     return rows.repartition(1).sortWithinPartitions("id")
 
 
+@pytest.mark.turns(EVERY)
 @pytest.mark.parametrize(
     ("query", "way"),
     [
