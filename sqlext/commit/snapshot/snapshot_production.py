@@ -14,7 +14,7 @@ from sqlext.commit.snapshot.manifest_writer import ManifestKey, manifest_key, me
 from sqlext.commit.snapshot.own_files import delete_files
 from sqlext.commit.snapshot.removal import Removal, RemoveNothing, Selection, WithVectors
 from sqlext.commit.snapshot.snapshot_writer import SnapshotWriter, require_branch
-from sqlext.errors import UnsupportedError, ValidationConflict
+from sqlext.errors import StaleRead, UnsupportedError, ValidationConflict
 from sqlext.spec.constraint import row_rule_properties
 from sqlext.spec.manifests.content_file import Content, ContentFile, ContentKey
 from sqlext.spec.manifests.manifest import ManifestContent, ManifestEntry, ManifestFile
@@ -190,7 +190,7 @@ class SnapshotProduction:
         missing = self._change.removal.missing(removed)
         if missing:
             reason = f"another commit removed the file {min(missing)}"
-            raise ValidationConflict("CONCURRENT_CHANGE", name=self._context.name, reason=reason)
+            raise StaleRead("CONCURRENT_CHANGE", name=self._context.name, reason=reason)
         return [kept[manifest.path] for manifest in live if manifest.path in kept], removed
 
     def _removed_from(

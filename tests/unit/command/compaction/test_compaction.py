@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 
 from small_tables import summary_of
 from sqlext.command.change.row_level import DeletedRowsWriter, Target
 from sqlext.command.compaction.compaction import Compacted, compact_table
+from sqlext.command.compaction.equality_delete_conversion import convert_to_position_deletes
 from sqlext.command.compaction.rewritten_parts import Part, rewrite_parts
 from sqlext.command.write_operation import begin_write
 from sqlext.commit.actions.compaction import RewriteFiles
+from sqlext.commit.actions.delete_file_rewrite import RewriteDeleteFiles
 from sqlext.commit.actions.reference_change import CreateReference
 from sqlext.commit.rules.bucket_layout import bucket_count
+from sqlext.errors import StaleRead
 from sqlext.spec.expression import AlwaysTrue, Comparison, Predicate
-from sqlext.spec.manifests.content_file import ContentFile
+from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.metadata.stored_changelog import StoredChangelog
+from sqlext.storage.file_io import LocalFileIO
 from unit.command.lake import Lake, name
 
 IN_BUCKETS = (
@@ -162,6 +167,49 @@ def test_deleted_keys_are_marked_before_runs_are_merged(lake: Lake) -> None:
     _compacted(lake)
     assert lake.rows() == before
     assert summary_of(lake.load())["total-equality-deletes"] == "0"
+
+
+class _Overtaken(LocalFileIO):
+    """Something happens when the next data file is opened to be written."""
+
+    happens: Callable[[], object] | None = None
+
+    def open_output(self, location: str) -> BinaryIO:
+        if self.happens is not None and "-deletes" not in location:
+            self.happens, happens = None, self.happens
+            happens()
+        return super().open_output(location)
+
+
+@pytest.mark.parametrize("version", [VERSION_2, VERSION_3])
+def test_delete_files_that_another_compaction_replaces_meanwhile_are_left_to_it(tmp_path: Path, version: str) -> None:
+    io = _Overtaken()
+    lake = Lake(tmp_path, io)
+    lake.create(IN_BUCKETS.format(1, version))
+    lake.append(id=list(range(50)), s=["x"] * 50)
+    for number in (1, 2):
+        lake.upsert(id=[number], s=["y"])
+    before = lake.rows()
+    io.happens = lambda: convert_to_position_deletes(lake.environment, lake.target())
+    assert _compacted(lake, full=True).buckets == 1
+    assert io.happens is None
+    assert lake.rows() == before
+    assert summary_of(lake.load())["total-equality-deletes"] == "0"
+
+
+def test_a_removal_of_a_file_that_is_gone_may_be_tried_anew(lake: Lake) -> None:
+    """As two conversions of one table remove deletes of which no row is left."""
+    lake.create(IN_BUCKETS.format(1, VERSION_3))
+    lake.upsert(id=[1], s=["y"])
+    target = lake.target()
+    snapshot = target.version.snapshot
+    assert snapshot is not None
+    entries = lake.environment.scans.live_entries(target.version)
+    dead = [entry.file for entry in entries if entry.file.content == Content.EQUALITY_DELETES]
+    removal = RewriteDeleteFiles(dead, snapshot.snapshot_id)
+    lake.environment.commit("lake", target.table, removal, target.destination)
+    with pytest.raises(StaleRead, match="another commit removed the file"):
+        lake.environment.commit("lake", target.table, removal, target.destination)
 
 
 def test_changes_are_stored_with_the_last_merge(lake: Lake) -> None:
