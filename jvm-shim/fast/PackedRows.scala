@@ -65,14 +65,11 @@ case class PackedRowsExec(child: SparkPlan, packed: Attribute) extends UnaryExec
       case Some((source, places)) =>
         source.executeColumnar().mapPartitions { batches =>
           val packing = new Packing(types)
-          batches.filter(_.numRows > 0).map(batch => packing.of(new ColumnarBatch(places.map(batch.column), batch.numRows)))
+          batches.filter(_.numRows > 0).map(batch => new ColumnarBatch(places.map(batch.column), batch.numRows)).flatMap { batch =>
+            packing.of(batch).map(Iterator.single(_)).getOrElse(packing.of(batch.rowIterator.asScala))
+          }
         }
-      case None =>
-        child.execute().mapPartitions { rows =>
-          val collected = new CollectedRows(rows, types)
-          val packing = new Packing(types)
-          Iterator.continually(collected.next()).takeWhile(identity).map(_ => packing.of(collected))
-        }
+      case None => child.execute().mapPartitions(rows => new Packing(types).of(rows))
     }
     packing.mapPartitions { values =>
       val row = new GenericInternalRow(1)
@@ -114,15 +111,23 @@ private class Packing(types: Array[DataType]) {
   }
   private lazy val otherFields = new ProjectingInternalRow(otherColumns, others)
 
-  def of(batch: ColumnarBatch): Array[Byte] = {
+  /** None for more bytes than are packed together, which a dictionary of long texts may unfold to. */
+  def of(batch: ColumnarBatch): Option[Array[Byte]] = {
     val rows = batch.numRows
-    val written = writtenByArrow(rows, batch.getRow)
-    packed(rows, types.indices.flatMap { i =>
-      written.getOrElse(i, ColumnBuffers.of(batch.column(i), types(i), rows))
-    })
+    val own = types.indices.filterNot(others.contains).map(i => i -> ColumnBuffers.of(batch.column(i), types(i), rows)).toMap
+    if (rows > 1 && own.values.flatten.map(_.size).sum > CollectedRows.mostBytes) None
+    else {
+      val written = writtenByArrow(rows, batch.getRow)
+      Some(packed(rows, types.indices.flatMap(i => written.getOrElse(i, own(i)))))
+    }
   }
 
-  def of(collected: CollectedRows): Array[Byte] = {
+  def of(rows: Iterator[InternalRow]): Iterator[Array[Byte]] = {
+    val collected = new CollectedRows(rows, types)
+    Iterator.continually(collected.next()).takeWhile(identity).map(_ => of(collected))
+  }
+
+  private def of(collected: CollectedRows): Array[Byte] = {
     val written = writtenByArrow(collected.count, collected.row)
     packed(collected.count, types.indices.flatMap { i =>
       written.getOrElse(i, collected.buffers(i))
@@ -222,14 +227,14 @@ private class PackedTexts(rows: Int) extends PackedBuffer {
   private val offsets = new Array[Int](rows + 1)
   private val values = new Array[UTF8String](rows)
   private var count = 0
-  private var length = 0
+  private var length = 0L
 
   /** An empty one for null. */
   def add(value: UTF8String): Unit = {
     values(count) = value
-    if (value != null) length = Math.addExact(length, value.numBytes)
+    if (value != null) length += value.numBytes
     count += 1
-    offsets(count) = length
+    offsets(count) = length.toInt
   }
 
   def ends: PackedBuffer = PackedNumbers(offsets, Platform.INT_ARRAY_OFFSET, 4L * offsets.length)
@@ -259,10 +264,11 @@ private object ColumnBuffers {
     }
   }
 
+  /** They end where they are too many bytes to be packed together. */
   private def textsOf(column: ColumnVector, dataType: DataType, rows: Int): PackedTexts = {
     val texts = new PackedTexts(rows)
     var i = 0
-    while (i < rows) {
+    while (i < rows && texts.size <= CollectedRows.mostBytes) {
       texts.add(if (column.isNullAt(i)) null
         else if (dataType == BinaryType) UTF8String.fromBytes(column.getBinary(i))
         else column.getUTF8String(i))
@@ -419,5 +425,5 @@ private class CollectedRows(rows: Iterator[InternalRow], types: Array[DataType])
 
 private object CollectedRows {
   private val most = 4096
-  private val mostBytes = 16 * 1024 * 1024
+  val mostBytes: Int = 16 * 1024 * 1024
 }
