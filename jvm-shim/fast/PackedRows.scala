@@ -102,7 +102,7 @@ private object PackedRowsExec {
 /** Buffers of columns, each behind the other in `bytes`, which begins with the number of rows and of buffers, and the size
   * of each buffer. All numbers have 8 bytes, and buffers begin at multiples of 8. */
 private class Packing(types: Array[DataType]) {
-  private val others = types.indices.filterNot(i => Packing.hasOwnForm(types(i)))
+  private val (plain, others) = types.indices.partition(i => Packing.hasOwnForm(types(i)))
   private lazy val otherColumns = StructType(others.map(i => StructField(i.toString, types(i))))
   private lazy val arrow = {
     val writer = ArrowWriter.create(otherColumns, "UTC", true, false)
@@ -114,7 +114,7 @@ private class Packing(types: Array[DataType]) {
   /** None for more bytes than are packed together, which a dictionary of long texts may unfold to. */
   def of(batch: ColumnarBatch): Option[Array[Byte]] = {
     val rows = batch.numRows
-    val own = types.indices.filterNot(others.contains).map(i => i -> ColumnBuffers.of(batch.column(i), types(i), rows)).toMap
+    val own = plain.map(i => i -> ColumnBuffers.of(batch.column(i), types(i), rows)).toMap
     if (rows > 1 && own.values.flatten.map(_.size).sum > CollectedRows.mostBytes) None
     else {
       val written = writtenByArrow(rows, batch.getRow)
@@ -222,7 +222,7 @@ private class PackedNulls(rows: Int) {
   def buffer: PackedBuffer = if (bits == null) NoValues else PackedNumbers(bits, Platform.BYTE_ARRAY_OFFSET, bits.length)
 }
 
-/** PackedTexts or bytes, behind each other. */
+/** Texts or bytes, behind each other. */
 private class PackedTexts(rows: Int) extends PackedBuffer {
   private val offsets = new Array[Int](rows + 1)
   private val values = new Array[UTF8String](rows)
@@ -279,43 +279,49 @@ private object ColumnBuffers {
 
   private def numbersOf(column: ColumnVector, dataType: DataType, rows: Int): PackedBuffer = dataType match {
     case ByteType =>
-      val bytes = if (column.hasNull) present(column, new Array[Byte](rows))((to, i) => to(i) = column.getByte(i)) else column.getBytes(0, rows)
+      val bytes = values(column, rows, column.getBytes(0, rows), new Array[Byte](_))(to => i => to(i) = column.getByte(i))
       PackedNumbers(bytes, Platform.BYTE_ARRAY_OFFSET, rows)
     case ShortType =>
-      val shorts = if (column.hasNull) present(column, new Array[Short](rows))((to, i) => to(i) = column.getShort(i)) else column.getShorts(0, rows)
+      val shorts = values(column, rows, column.getShorts(0, rows), new Array[Short](_))(to => i => to(i) = column.getShort(i))
       PackedNumbers(shorts, Platform.SHORT_ARRAY_OFFSET, 2L * rows)
     case IntegerType | DateType => PackedNumbers(ints(column, rows), Platform.INT_ARRAY_OFFSET, 4L * rows)
     case FloatType =>
-      val floats = if (column.hasNull) present(column, new Array[Float](rows))((to, i) => to(i) = column.getFloat(i)) else column.getFloats(0, rows)
+      val floats = values(column, rows, column.getFloats(0, rows), new Array[Float](_))(to => i => to(i) = column.getFloat(i))
       PackedNumbers(floats, Platform.FLOAT_ARRAY_OFFSET, 4L * rows)
     case DoubleType =>
-      val doubles = if (column.hasNull) present(column, new Array[Double](rows))((to, i) => to(i) = column.getDouble(i)) else column.getDoubles(0, rows)
+      val doubles = values(column, rows, column.getDoubles(0, rows), new Array[Double](_))(to => i => to(i) = column.getDouble(i))
       PackedNumbers(doubles, Platform.DOUBLE_ARRAY_OFFSET, 8L * rows)
     case _ => longs(longsOf(column, rows))
   }
 
   /** Vectors that Spark's readers write have the digits as whole numbers; of others a decimal is made for each row. */
   private def unscaled(column: ColumnVector, decimal: DecimalType, rows: Int): PackedBuffer = column match {
-    case own: WritableColumnVector if decimal.precision <= Decimal.MAX_INT_DIGITS =>
-      val digits = ints(own, rows)
-      longs(present(own, new Array[Long](rows))((to, i) => to(i) = digits(i)))
+    case own: WritableColumnVector if decimal.precision <= Decimal.MAX_INT_DIGITS => longs(ints(own, rows).map(_.toLong))
     case own: WritableColumnVector => longs(longsOf(own, rows))
     case other =>
-      longs(present(other, new Array[Long](rows))((to, i) => to(i) = other.getDecimal(i, decimal.precision, decimal.scale).toUnscaledLong))
+      val digits = new Array[Long](rows)
+      eachPresent(other, rows)(i => digits(i) = other.getDecimal(i, decimal.precision, decimal.scale).toUnscaledLong)
+      longs(digits)
   }
 
   private def ints(column: ColumnVector, rows: Int): Array[Int] =
-    if (column.hasNull) present(column, new Array[Int](rows))((to, i) => to(i) = column.getInt(i)) else column.getInts(0, rows)
+    values(column, rows, column.getInts(0, rows), new Array[Int](_))(to => i => to(i) = column.getInt(i))
 
   private def longsOf(column: ColumnVector, rows: Int): Array[Long] =
-    if (column.hasNull) present(column, new Array[Long](rows))((to, i) => to(i) = column.getLong(i)) else column.getLongs(0, rows)
+    values(column, rows, column.getLongs(0, rows), new Array[Long](_))(to => i => to(i) = column.getLong(i))
 
-  /** The array, in which `put` puts each value that is not null: a vector may have a number for null that is in no
-    * dictionary. */
-  private def present[A](column: ColumnVector, to: Array[A])(put: (Array[A], Int) => Unit): Array[A] = {
+  /** `all` of them, or where some are null each of the others, as `put` puts it: a vector may have a number for null that
+    * is in no dictionary. */
+  private def values[A](column: ColumnVector, rows: Int, all: => A, empty: Int => A)(put: A => Int => Unit): A =
+    if (column.hasNull) {
+      val to = empty(rows)
+      eachPresent(column, rows)(put(to))
+      to
+    } else all
+
+  private def eachPresent(column: ColumnVector, rows: Int)(put: Int => Unit): Unit = {
     var i = 0
-    while (i < to.length) { if (!column.isNullAt(i)) put(to, i); i += 1 }
-    to
+    while (i < rows) { if (!column.isNullAt(i)) put(i); i += 1 }
   }
 
   private def longs(values: Array[Long]): PackedBuffer = PackedNumbers(values, Platform.LONG_ARRAY_OFFSET, 8L * values.length)
@@ -397,29 +403,16 @@ private class CollectedRows(rows: Iterator[InternalRow], types: Array[DataType])
   }
 
   private def numbersOf(column: Int, width: Int): PackedBuffer = {
-    val field = values + 8 * column
-    width match {
-      case 8 =>
-        val found = new Array[Long](count)
-        var i = 0
-        while (i < count) { found(i) = Platform.getLong(bytes, rowAt(i) + field); i += 1 }
-        PackedNumbers(found, Platform.LONG_ARRAY_OFFSET, 8L * count)
-      case 4 =>
-        val found = new Array[Int](count)
-        var i = 0
-        while (i < count) { found(i) = Platform.getInt(bytes, rowAt(i) + field); i += 1 }
-        PackedNumbers(found, Platform.INT_ARRAY_OFFSET, 4L * count)
-      case 2 =>
-        val found = new Array[Short](count)
-        var i = 0
-        while (i < count) { found(i) = Platform.getShort(bytes, rowAt(i) + field); i += 1 }
-        PackedNumbers(found, Platform.SHORT_ARRAY_OFFSET, 2L * count)
-      case 1 =>
-        val found = new Array[Byte](count)
-        var i = 0
-        while (i < count) { found(i) = Platform.getByte(bytes, rowAt(i) + field); i += 1 }
-        PackedNumbers(found, Platform.BYTE_ARRAY_OFFSET, count)
+    val (field, found) = (values + 8 * column, new Array[Byte](count * width))
+    val copy: (Long, Long) => Unit = width match {
+      case 8 => (from, to) => Platform.putLong(found, to, Platform.getLong(bytes, from))
+      case 4 => (from, to) => Platform.putInt(found, to, Platform.getInt(bytes, from))
+      case 2 => (from, to) => Platform.putShort(found, to, Platform.getShort(bytes, from))
+      case 1 => (from, to) => Platform.putByte(found, to, Platform.getByte(bytes, from))
     }
+    var i = 0
+    while (i < count) { copy(rowAt(i) + field, Platform.BYTE_ARRAY_OFFSET + i * width); i += 1 }
+    PackedNumbers(found, Platform.BYTE_ARRAY_OFFSET, found.length)
   }
 }
 
