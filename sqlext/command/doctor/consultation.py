@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 
 from sqlext.catalog.identifier import TableIdentifier
@@ -59,13 +60,12 @@ def consult(
     if bits:
         repairs += bits
         environment.scans.manifests.clear()
-        try:
-            found = examine(catalog, identifier)
-        except AnalysisError as refused:
-            if refused.condition != "EXPECT_TABLE_NOT_VIEW":
-                raise
-            # The bit was of what tells that it is a view's.
-            return _answers(first, repairs)
+        if found.damaged is not None:
+            # What else was found may follow from the damage; the file may also be a view's.
+            damage = tuple(one for one in found.findings if one.path == found.damaged)
+            answers = _answers(replace(found, findings=damage), repairs)
+            return [*answers, *consult(environment, catalog_name, identifier, repairing, data_files=data_files)]
+        found = examine(catalog, identifier)
     if found.damaged is not None:
         restored = restore_metadata(environment, catalog, identifier, found.damaged)
         if restored is None and (view := restore_view(catalog, identifier, found.damaged)) is not None:

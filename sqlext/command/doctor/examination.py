@@ -11,7 +11,7 @@ from sqlext.catalog.metadata_file import HINT_NAME, version_number
 from sqlext.catalog.transaction_outcomes import OUTCOME
 from sqlext.command.doctor.data_file_checks import data_file_findings
 from sqlext.command.doctor.stream_state_checks import stream_state_findings
-from sqlext.errors import AnalysisError, CorruptionError, NotFoundError, UnsupportedError
+from sqlext.errors import AnalysisError, CorruptionError, NotFoundError, SqlextError, UnsupportedError
 from sqlext.scan.checks.finding import Check, Finding, Severity
 from sqlext.scan.checks.table_checks import CHECKSUM_EXPECTED, CHECKSUM_FOUND, TableCheck, check_changelogs, check_table
 from sqlext.spec.metadata.metadata_checksum import checksum_state
@@ -28,8 +28,8 @@ _NOT_READ = TableCheck(())
 @dataclass(frozen=True, slots=True)
 class Examination:
     """What is wrong with a table. `table` is None if its current metadata file `damaged` cannot be read; both are given
-    for a file that can be read and has other bytes than were written. `outcome` is a file that does not say whether the
-    transaction of the current metadata file is committed."""
+    for a file that can be read and has other bytes than were written, and what it names is examined if it can be.
+    `outcome` is a file that does not say whether the transaction of the current metadata file is committed."""
 
     findings: tuple[Finding, ...]
     table: LoadedTable | None
@@ -64,7 +64,13 @@ def examine(
     damaged = table.metadata_location if findings else None
     findings += hint_findings(catalog.io, table.metadata_location)
     findings += _of_log(catalog.io, table, each)
-    version = examine_version(catalog.io, table.metadata, table.metadata_location, data_files=data_files, each=each)
+    try:
+        version = examine_version(catalog.io, table.metadata, table.metadata_location, data_files=data_files, each=each)
+    except SqlextError:
+        if damaged is None:
+            raise
+        # A location in it may be damaged, so that no store or another answers.
+        version = Examination((), None)
     return replace(version, findings=(*findings, *version.findings), table=table, damaged=damaged)
 
 

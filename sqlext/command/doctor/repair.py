@@ -67,13 +67,14 @@ class Repair:
 def turn_back_bits(catalog: Catalog, examination: Examination) -> Iterator[Repair]:
     """Writes metadata objects anew of which one bit has changed since they were written, as their checksums prove.
 
-    Only the table's own files are written. Raises StorageError.
+    Only the table's own files are written, and of a table whose current metadata file is damaged that file alone,
+    since what it names may be another's. Raises StorageError.
     """
-    table = examination.table
-    owns = None if table is None else catalog.owned_by(table)
+    table, damaged = examination.table, examination.damaged
+    owns = None if table is None or damaged is not None else catalog.owned_by(table)
     for path in dict.fromkeys(one.path for one in examination.findings if one.check in _DAMAGES):
         mend = next((mend for ending, mend in _MENDING.items() if path.endswith(ending)), None)
-        if mend is None or not (path == examination.damaged or (owns is not None and owns(path))):
+        if mend is None or not (path == damaged if owns is None else owns(path)):
             continue
         try:
             mended = mend(catalog.io.read(path))

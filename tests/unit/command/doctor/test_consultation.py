@@ -119,11 +119,20 @@ def test_a_damaged_hint_is_found(tmp_path: Path, bit: int) -> None:
 
 
 @pytest.mark.parametrize("bit", range(8))
-def test_a_damaged_format_version_is_no_later_one(tmp_path: Path, bit: int) -> None:
+@pytest.mark.parametrize(
+    ("before", "letter"),
+    [
+        ('"format-version":', 0),
+        *(('"location":"', letter) for letter in range(len("file:///"))),
+        ('"metadata-file":"', 0),
+    ],
+)
+def test_damage_that_reads_as_a_refusal_is_damage(tmp_path: Path, before: str, letter: int, bit: int) -> None:
+    """A later format version, a store that is not known, a location that is none."""
     lake = small(tmp_path)
     rows, file = lake.rows(), local(lake.load().metadata_location)
-    named = b'"format-version":'
-    flip(file, 8 * (file.read_bytes().index(named) + len(named)) + bit)
+    named = before.encode()
+    flip(file, 8 * (file.read_bytes().index(named) + len(named) + letter) + bit)
     assert wrong(fsck(lake)) != []
     fsck(lake, Repairing.DAMAGE)
     assert wrong(fsck(lake)) == []
