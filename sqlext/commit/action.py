@@ -38,7 +38,7 @@ class CommitContext:
 
     `commit_id` identifies the commit in its snapshot's summary, so that it is found after a lost answer. `planned_on`
     is the version that the action was planned on (None: the one it is first staged on). Without `owns_files` the files
-    that the action adds stay if the commit fails.
+    that the action adds stay if the commit fails. `is_newest` asks the catalog whether a version is the table's newest.
     """
 
     name: str
@@ -47,6 +47,7 @@ class CommitContext:
     clock: Callable[[], int]
     rng: random.Random
     manifests: ManifestCache
+    is_newest: Callable[[TableMetadata], bool]
     destination: Destination = MAIN
     planned_on: TableMetadata | None = None
     owns_files: bool = True

@@ -81,6 +81,7 @@ def expire_snapshots(
     removed: set[str] = set()
     for paths in files.in_order:
         removed |= deleted(catalog.io, paths, each, environment.progress, owns)
+    environment.scans.manifests.forget(removed)
     kept_for = {name: len(ids) for name, ids in gone.kept_for.items()}
     return ExpiredFiles(files, frozenset(removed), len(before.snapshots_not_in(after.metadata)), kept_for)
 

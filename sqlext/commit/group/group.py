@@ -26,7 +26,9 @@ from sqlext.commit.actions.overwrite import OverwriteFiles
 from sqlext.commit.actions.overwrite_rows import OverwriteRows
 from sqlext.commit.actions.row_delta import RowDelta
 from sqlext.commit.group.small_files import AppendedFiles, SmallFiles, merged
+from sqlext.commit.loop import expired_base
 from sqlext.commit.loop.attempt_queue import AttemptQueue
+from sqlext.commit.loop.expired_base import BaseHasExpired
 from sqlext.commit.loop.same_table import require_same_table
 from sqlext.commit.loop.transaction import CommitOutcome, commit
 from sqlext.commit.snapshot.own_files import delete_files
@@ -155,12 +157,16 @@ def abandon_member(catalog: Catalog, identifier: TableIdentifier, member: Member
     if member.may_have_landed:
         return
     name = CatalogNames(catalog.name).table(identifier)
-    context = CommitContext(name, member.commit_id, catalog.io, _no_time, rng, ManifestCache(0))
+    context = CommitContext(name, member.commit_id, catalog.io, _no_time, rng, ManifestCache(0), _no_base)
     member.action.begin(context).abandon()
 
 
 def _no_time() -> int:
     return 0
+
+
+def _no_base(base: TableMetadata) -> bool:
+    return False
 
 
 @dataclass(slots=True)
@@ -207,11 +213,11 @@ class _Group:
             if _is_plain_append(member):
                 appends.setdefault(_kind(member), []).append(number)
             else:
-                current = self._staged((number,), current, staged)
+                current = self._staged((number,), base, current, staged)
         for numbers in appends.values():
             admitted = tuple(number for number in numbers if self._admits(number, current))
             if admitted:
-                current = self._staged(admitted, current, staged)
+                current = self._staged(admitted, base, current, staged)
         if not staged:
             return StagedChange(base, (), (AssertTableUUID(base.table_uuid),))
         first, last = staged[0].change, staged[-1].change
@@ -236,16 +242,20 @@ class _Group:
             return True
         return False
 
-    def _staged(self, numbers: tuple[int, ...], current: TableMetadata, staged: list[_Production]) -> TableMetadata:
+    def _staged(
+        self, numbers: tuple[int, ...], base: TableMetadata, current: TableMetadata, staged: list[_Production]
+    ) -> TableMetadata:
         """The metadata with the change of those members, or as they were where they have failed."""
         assert self._context is not None
         try:
             production = self._production(numbers, current)
             if len(numbers) == 1:
                 require_same_table(self.members[numbers[0]].base.metadata, current, self._context.name)
-            change = production.staging.stage(current)
+            change = expired_base.staged(production.staging, current, base=base, context=self._context)
             for requirement in change.requirements:
                 requirement.check(current)
+        except BaseHasExpired:
+            raise
         except Exception as error:
             self._failures.update(dict.fromkeys(numbers, self._as_of_table(error)))
             return current

@@ -10,7 +10,9 @@ import random
 import time
 import uuid
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from functools import partial
 
 from sqlext.catalog.catalog import Catalog, LoadedTable, TableCommit
 from sqlext.catalog.catalog_names import CatalogNames
@@ -18,6 +20,7 @@ from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.sent_changes import added_snapshots, settled
 from sqlext.commit.action import MAIN, Action, CommitContext, Destination, StagedChange, Staging
 from sqlext.commit.loop.attempt_queue import AttemptQueue
+from sqlext.commit.loop.expired_base import BaseHasExpired, staged
 from sqlext.commit.loop.pace import RetryPace
 from sqlext.commit.loop.same_table import require_same_table
 from sqlext.commit.rules.bucket_layout import require_buckets_kept
@@ -79,6 +82,7 @@ def commit(
         clock=clock,
         rng=rng,
         manifests=ManifestCache() if manifests is None else manifests,
+        is_newest=partial(_is_newest, catalog, identifier),
         destination=destination,
         planned_on=_metadata(base),
     )
@@ -134,11 +138,12 @@ class _Commit:
             base = self._refreshed(base)
         while True:
             attempts += 1
-            change = self._stage(base)
-            table = self._swap(base, change)
-            if table is not None:
-                self._pace.landed(table.metadata)
-                return CommitOutcome(table, change.snapshot, attempts)
+            with suppress(BaseHasExpired):
+                change = self._stage(base)
+                table = self._swap(base, change)
+                if table is not None:
+                    self._pace.landed(table.metadata)
+                    return CommitOutcome(table, change.snapshot, attempts)
             self._pace.wait_for_retry(self._context.name, attempts, _metadata(base))
             before, base = base, self._refreshed(base)
             self._pace.tell(has_moved=_location(before) != _location(base))
@@ -146,7 +151,7 @@ class _Commit:
     def _stage(self, base: LoadedTable | None) -> StagedChange:
         metadata = _metadata(base)
         try:
-            change = self._staging.stage(metadata)
+            change = staged(self._staging, metadata, base=metadata, context=self._context)
         except FileNotFoundError:
             # The metadata folder is missing only if the table has been dropped.
             raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=self._context.name) from None
@@ -200,6 +205,14 @@ class _Commit:
         current = self._catalog.load_table(self._identifier)
         require_same_table(base.metadata, current.metadata, self._context.name)
         return current
+
+
+def _is_newest(catalog: Catalog, identifier: TableIdentifier, base: TableMetadata) -> bool:
+    """Whether the table has that version; False if it is dropped."""
+    try:
+        return catalog.load_table(identifier).metadata == base
+    except NotFoundError:
+        return False
 
 
 def _is_as_staged(metadata: TableMetadata, sent: TableCommit) -> bool:

@@ -49,6 +49,12 @@ class ByteCache(Generic[K, V]):
             self._keep(key, value, weight)
         return value
 
+    def forget(self, is_gone: Callable[[K], bool]) -> None:
+        """Forgets the values of keys of which `is_gone` holds."""
+        with self._lock:
+            for key in [key for key in self._values if is_gone(key)]:
+                self._held -= self._values.pop(key)[1]
+
     def clear(self) -> None:
         """Forgets all values."""
         with self._lock:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
@@ -84,6 +84,12 @@ class ManifestCache:
     def keep_list(self, path: str, manifests: tuple[ManifestFile, ...]) -> None:
         """Caches the manifests of a new manifest list, as it gives them."""
         self._lists.load_once(path, lambda: _weighed(manifests))
+
+    def forget(self, paths: Collection[str]) -> None:
+        """Forgets deleted files, whose objects would only lengthen Python's collections of garbage."""
+        self._lists.forget(lambda path: path in paths)
+        self._entries.forget(lambda key: key[0] in paths)
+        self._columns.forget(lambda key: key[0] in paths)
 
     def clear(self) -> None:
         """Forgets all files, after one has been mended."""

@@ -101,6 +101,8 @@ def test_files_of_a_commit_that_was_never_staged(
     file = data_file(metadata, [2])
     assert metadata.current_snapshot_id is not None
     action = make((file,), metadata.current_snapshot_id)
-    context = CommitContext("lake.db.orders", "id", catalog.io, lambda: 0, random.Random(3), ManifestCache(0))
+    context = CommitContext(
+        "lake.db.orders", "id", catalog.io, lambda: 0, random.Random(3), ManifestCache(0), lambda base: True
+    )
     action.begin(context).abandon()
     assert catalog.io.exists(file.file_path) == stays

@@ -397,7 +397,7 @@ def test_an_action_can_be_committed_again(tmp_path: Path, writer: Writer) -> Non
 
 def test_updates_and_requirements_have_the_words_of_the_rest_spec(writer: Writer) -> None:
     table = writer.append(1, base=writer.create()).table
-    context = CommitContext("t", "c", writer.catalog.io, writer.clock, writer.rng, ManifestCache())
+    context = CommitContext("t", "c", writer.catalog.io, writer.clock, writer.rng, ManifestCache(), lambda base: True)
     staged = ChangeProperties({"a": "1"}).begin(context).stage(table.metadata)
     assert [update.to_json() for update in staged.updates] == [{"action": "set-properties", "updates": {"a": "1"}}]
     assert [one.to_json()["type"] for one in staged.requirements] == ["assert-table-uuid"]

@@ -23,3 +23,11 @@ def test_what_does_not_fit_is_not_kept() -> None:
     assert cache.load_once("a", lambda: (1, 6)) == 1
     assert cache.load_once("a", lambda: (2, 5)) == 2
     assert cache.load_once("a", lambda: (3, 5)) == 2
+
+
+def test_what_is_forgotten_gives_its_room_back() -> None:
+    cache: ByteCache[str, int] = ByteCache(20)
+    for key in ("a", "b"):
+        cache.load_once(key, lambda: (1, 10))
+    cache.forget(lambda key: key == "a")
+    assert [cache.holds("a"), cache.holds("b"), cache.held_bytes] == [False, True, 10]

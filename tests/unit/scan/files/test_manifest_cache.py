@@ -13,6 +13,7 @@ from sqlext.scan.files.manifest_cache import EntriesOf, ManifestCache
 from sqlext.scan.filter.file_filter import FileFilter
 from sqlext.spec.expression import And, Comparison, Predicate
 from sqlext.spec.manifests.manifest import ManifestEntry, ManifestFile
+from sqlext.storage.location import to_local_path
 from unit.scan.small_table import SCHEMA, RecordingIO, SmallTable, added, bounds, data_file
 
 HALF: Predicate = And(Comparison(">=", 1, 50), Comparison("=", 2, "a"))
@@ -75,3 +76,16 @@ def test_an_error_elsewhere_is_an_error_here(table: SmallTable, tmp_path: Path) 
     (tmp_path / "large.avro").unlink()
     with pytest.raises(NotFoundError, match=r"large\.avro"):
         found(table, ManifestCache(elsewhere=Elsewhere(), driver_bytes=0), HALF)
+
+
+def test_deleted_manifests_are_not_held(table: SmallTable) -> None:
+    cache = ManifestCache()
+    found(table, cache, HALF)
+    small, large, other = table.manifests
+    cache.forget({small.path, large.path})
+    for manifest in (small, large):
+        Path(to_local_path(manifest.path)).unlink()
+        with pytest.raises(NotFoundError):
+            found(table, cache, HALF, [manifest])
+    Path(to_local_path(other.path)).unlink()
+    assert found(table, cache, HALF, [other])
