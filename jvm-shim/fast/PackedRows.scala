@@ -15,10 +15,11 @@ import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, classic}
 import org.apache.spark.sql.catalyst.{InternalRow, ProjectingInternalRow}
 import org.apache.spark.sql.catalyst.expressions._
-import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, UnaryNode}
+import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project, RepartitionByExpression, UnaryNode}
 import org.apache.spark.sql.execution.{ColumnarToRowExec, InputAdapter, ProjectExec, SparkPlan, SparkStrategy, UnaryExecNode, WholeStageCodegenExec}
 import org.apache.spark.sql.execution.arrow.ArrowWriter
 import org.apache.spark.sql.execution.vectorized.WritableColumnVector
+import org.apache.spark.sql.internal.SQLConf
 import org.apache.spark.sql.sqlext.{PackingSession, SparkInternals}
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.vectorized.{ColumnVector, ColumnarBatch}
@@ -31,13 +32,22 @@ object PackedRows {
   /** The rows as packed values of one column. */
   def of(frame: DataFrame): DataFrame = {
     val rows = frame.asInstanceOf[classic.DataFrame]
-    SparkInternals.ofRows(PackingSession.of(rows.sparkSession), PackedRows(rows.queryExecution.analyzed,
-      AttributeReference("packed", BinaryType, nullable = false)()))
+    val packed = AttributeReference("packed", BinaryType, nullable = false)()
+    val plan = rows.queryExecution.analyzed match {
+      case spread: RepartitionByExpression if RowsOfTasks.canBePacked(spread) =>
+        val task = AttributeReference("task", IntegerType, nullable = false)()
+        val values = RowsOfTasks(spread.partitionExpressions, spread.child, spread.optNumPartitions, task, packed)
+        Project(Seq(packed), spread.copy(partitionExpressions = Seq(task), child = values))
+      case other => PackedRows(other, packed)
+    }
+    SparkInternals.ofRows(PackingSession.of(rows.sparkSession), plan)
   }
 
   object Planning extends SparkStrategy {
     override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
       case PackedRows(child, packed) => Seq(PackedRowsExec(planLater(child), packed))
+      case RowsOfTasks(by, child, tasks, task, packed) =>
+        Seq(RowsOfTasksExec(by, planLater(child), tasks.getOrElse(SQLConf.get.numShufflePartitions), task, packed))
       case _ => Nil
     }
   }
@@ -57,17 +67,15 @@ case class PackedRowsExec(child: SparkPlan, packed: Attribute) extends UnaryExec
   override protected def withNewChildInternal(newChild: SparkPlan): SparkPlan = copy(child = newChild)
 
   /** Seen in Spark's UI. */
-  override def nodeName: String = if (columnsBelow(child, child.output).isDefined) "Pack Columns" else "Pack Rows"
+  override def nodeName: String = if (ScannedColumns.below(child).isDefined) "Pack Columns" else "Pack Rows"
 
   override protected def doExecute(): RDD[InternalRow] = {
     val types = child.output.map(_.dataType).toArray
-    val packing = columnsBelow(child, child.output) match {
-      case Some((source, places)) =>
-        source.executeColumnar().mapPartitions { batches =>
+    val packing = ScannedColumns.below(child) match {
+      case Some(columns) =>
+        columns.execute().mapPartitions { batches =>
           val packing = new Packing(types)
-          batches.filter(_.numRows > 0).map(batch => new ColumnarBatch(places.map(batch.column), batch.numRows)).flatMap { batch =>
-            packing.of(batch).map(Iterator.single(_)).getOrElse(packing.of(batch.rowIterator.asScala))
-          }
+          batches.flatMap(batch => packing.of(batch).map(Iterator.single(_)).getOrElse(packing.of(batch.rowIterator.asScala)))
         }
       case None => child.execute().mapPartitions(rows => new Packing(types).of(rows))
     }
@@ -76,23 +84,35 @@ case class PackedRowsExec(child: SparkPlan, packed: Attribute) extends UnaryExec
       values.map { value => row.update(0, value); row }
     }
   }
+}
 
-  /** The plan that gives `wanted` as columns of batches, and where these are, if nothing is computed above it. */
-  private def columnsBelow(plan: SparkPlan, wanted: Seq[NamedExpression]): Option[(SparkPlan, Array[Int])] = plan match {
-    case WholeStageCodegenExec(inner) => columnsBelow(inner, wanted)
-    case InputAdapter(inner) => columnsBelow(inner, wanted)
-    case ProjectExec(columns, inner) =>
-      val sources = wanted.map(one => columns.find(_.exprId == one.exprId).flatMap(PackedRowsExec.source))
-      if (sources.forall(_.isDefined)) columnsBelow(inner, sources.flatten) else None
-    case ColumnarToRowExec(source) =>
-      val places = wanted.map(one => source.output.indexWhere(_.exprId == one.exprId)).toArray
-      if (places.contains(-1)) None else Some((source, places))
-    case _ => None
+/** A plan that gives columns, and where those are in its batches that a plan above has as rows. */
+private case class ScannedColumns(source: SparkPlan, places: Array[Int]) {
+  def execute(): RDD[ColumnarBatch] = {
+    val places = this.places
+    source.executeColumnar().mapPartitions { batches =>
+      batches.filter(_.numRows > 0).map(batch => new ColumnarBatch(places.map(batch.column), batch.numRows))
+    }
   }
 }
 
-private object PackedRowsExec {
-  def source(column: NamedExpression): Option[Attribute] = column match {
+private object ScannedColumns {
+  /** None if the plan computes more than columns of a scan. */
+  def below(plan: SparkPlan): Option[ScannedColumns] = below(plan, plan.output)
+
+  private def below(plan: SparkPlan, wanted: Seq[NamedExpression]): Option[ScannedColumns] = plan match {
+    case WholeStageCodegenExec(inner) => below(inner, wanted)
+    case InputAdapter(inner) => below(inner, wanted)
+    case ProjectExec(columns, inner) =>
+      val sources = wanted.map(one => columns.find(_.exprId == one.exprId).flatMap(source))
+      if (sources.forall(_.isDefined)) below(inner, sources.flatten) else None
+    case ColumnarToRowExec(source) =>
+      val places = wanted.map(one => source.output.indexWhere(_.exprId == one.exprId)).toArray
+      if (places.contains(-1)) None else Some(ScannedColumns(source, places))
+    case _ => None
+  }
+
+  private def source(column: NamedExpression): Option[Attribute] = column match {
     case own: Attribute => Some(own)
     case Alias(own: Attribute, _) => Some(own)
     case _ => None
@@ -118,7 +138,7 @@ private class Packing(types: Array[DataType]) {
     if (rows > 1 && own.values.flatten.map(_.size).sum > CollectedRows.mostBytes) None
     else {
       val written = writtenByArrow(rows, batch.getRow)
-      Some(packed(rows, types.indices.flatMap(i => written.getOrElse(i, own(i)))))
+      Some(Packing.packed(rows, types.indices.flatMap(i => written.getOrElse(i, own(i)))))
     }
   }
 
@@ -129,7 +149,7 @@ private class Packing(types: Array[DataType]) {
 
   private def of(collected: CollectedRows): Array[Byte] = {
     val written = writtenByArrow(collected.count, collected.row)
-    packed(collected.count, types.indices.flatMap { i =>
+    Packing.packed(collected.count, types.indices.flatMap { i =>
       written.getOrElse(i, collected.buffers(i))
     })
   }
@@ -150,9 +170,11 @@ private class Packing(types: Array[DataType]) {
 
   private def buffersOf(vector: FieldVector): Seq[PackedBuffer] =
     vector.getFieldBuffers.asScala.toSeq.map(ArrowBuffer) ++ vector.getChildrenFromFields.asScala.flatMap(buffersOf)
+}
 
-  private def packed(rows: Int, buffers: Seq[PackedBuffer]): Array[Byte] = {
-    val size = 8L * (2 + buffers.size) + buffers.map(buffer => Packing.rounded(buffer.size)).sum
+private object Packing {
+  def packed(rows: Int, buffers: Seq[PackedBuffer]): Array[Byte] = {
+    val size = 8L * (2 + buffers.size) + buffers.map(buffer => rounded(buffer.size)).sum
     val bytes = new Array[Byte](Math.toIntExact(size))
     var at = 0
     def number(value: Long): Unit = { Platform.putLong(bytes, Platform.BYTE_ARRAY_OFFSET + at, value); at += 8 }
@@ -161,13 +183,11 @@ private class Packing(types: Array[DataType]) {
     buffers.foreach(buffer => number(buffer.size))
     buffers.foreach { buffer =>
       buffer.copyTo(bytes, at)
-      at += Packing.rounded(buffer.size).toInt
+      at += rounded(buffer.size).toInt
     }
     bytes
   }
-}
 
-private object Packing {
   /** Whether values of the type are packed here. */
   def hasOwnForm(dataType: DataType): Boolean = dataType match {
     case _: StringType | BinaryType => true
@@ -237,6 +257,9 @@ private class PackedTexts(rows: Int) extends PackedBuffer {
     offsets(count) = length.toInt
   }
 
+  /** Null for null. */
+  def apply(row: Int): UTF8String = values(row)
+
   def ends: PackedBuffer = PackedNumbers(offsets, Platform.INT_ARRAY_OFFSET, 4L * offsets.length)
   override def size: Long = length
   override def copyTo(bytes: Array[Byte], at: Int): Unit = {
@@ -257,15 +280,14 @@ private object ColumnBuffers {
     }
     dataType match {
       case _: StringType | BinaryType =>
-        val texts = textsOf(column, dataType, rows)
-        Seq(validity.buffer, texts.ends, texts)
-      case decimal: DecimalType => Seq(validity.buffer, unscaled(column, decimal, rows))
-      case other => Seq(validity.buffer, numbersOf(column, other, rows))
+        val found = texts(column, dataType, rows)
+        Seq(validity.buffer, found.ends, found)
+      case other => Seq(validity.buffer, numbers(column, other, rows))
     }
   }
 
   /** They end where they are too many bytes to be packed together. */
-  private def textsOf(column: ColumnVector, dataType: DataType, rows: Int): PackedTexts = {
+  def texts(column: ColumnVector, dataType: DataType, rows: Int): PackedTexts = {
     val texts = new PackedTexts(rows)
     var i = 0
     while (i < rows && texts.size <= CollectedRows.mostBytes) {
@@ -277,7 +299,8 @@ private object ColumnBuffers {
     texts
   }
 
-  private def numbersOf(column: ColumnVector, dataType: DataType, rows: Int): PackedBuffer = dataType match {
+  def numbers(column: ColumnVector, dataType: DataType, rows: Int): PackedNumbers = dataType match {
+    case decimal: DecimalType => unscaled(column, decimal, rows)
     case ByteType =>
       val bytes = values(column, rows, column.getBytes(0, rows), new Array[Byte](_))(to => i => to(i) = column.getByte(i))
       PackedNumbers(bytes, Platform.BYTE_ARRAY_OFFSET, rows)
@@ -295,7 +318,7 @@ private object ColumnBuffers {
   }
 
   /** Vectors that Spark's readers write have the digits as whole numbers; of others a decimal is made for each row. */
-  private def unscaled(column: ColumnVector, decimal: DecimalType, rows: Int): PackedBuffer = column match {
+  private def unscaled(column: ColumnVector, decimal: DecimalType, rows: Int): PackedNumbers = column match {
     case own: WritableColumnVector if decimal.precision <= Decimal.MAX_INT_DIGITS => longs(ints(own, rows).map(_.toLong))
     case own: WritableColumnVector => longs(longsOf(own, rows))
     case other =>
@@ -324,7 +347,7 @@ private object ColumnBuffers {
     while (i < rows) { if (!column.isNullAt(i)) put(i); i += 1 }
   }
 
-  private def longs(values: Array[Long]): PackedBuffer = PackedNumbers(values, Platform.LONG_ARRAY_OFFSET, 8L * values.length)
+  private def longs(values: Array[Long]): PackedNumbers = PackedNumbers(values, Platform.LONG_ARRAY_OFFSET, 8L * values.length)
 }
 
 /** Rows one behind the other in memory, as many as are packed together. */

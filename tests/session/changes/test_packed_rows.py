@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from datetime import UTC, date, datetime, timedelta
 from decimal import Decimal
@@ -74,23 +75,33 @@ def _as_packed(rows: DataFrame) -> pa.Table:
 
 def _way(rows: DataFrame) -> str:
     plan: str = packed(rows)._jdf.queryExecution().executedPlan().toString()
-    return "columns" if "Pack Columns" in plan else "rows" if "Pack Rows" in plan else plan
+    found = re.search(r"Pack (Columns|Rows by Task|Rows)", plan)
+    return plan if found is None else found[1].lower()
+
+
+def _with_partitions(rows: DataFrame) -> pa.Table:
+    """With a column of the partitions that the packed values are in."""
+    schema, tables = packed_schema(rows.schema), []
+    for value in packed(rows).withColumn("partition", F.spark_partition_id()).toArrow().to_pylist():
+        one = pa.RecordBatch.from_pydict({"packed": pa.array([value["packed"]], pa.binary())})
+        found = pa.Table.from_batches(list(unpacked(iter([one]), schema)), schema)
+        tables.append(found.append_column("partition", pa.array([value["partition"]] * len(found), pa.int32())))
+    return pa.concat_tables([schema.append(pa.field("partition", pa.int32())).empty_table(), *tables])
 
 
 def _assert_equal(rows: DataFrame) -> None:
-    """By the texts of all values, as nan is not equal to itself."""
-    found = _as_packed(rows)
+    _assert_same(_as_packed(rows), rows.toArrow())
+
+
+def _assert_same(found: pa.Table, expected: pa.Table) -> None:
+    """By the texts of all values, as nan is not equal to itself. Packed decimals have their unscaled value."""
     found.validate(full=True)
-    expected = rows.toArrow()
-    unscaled = [
-        field.name for field in packed_schema(rows.schema) if field.type != expected.schema.field(field.name).type
-    ]
-    for name in expected.column_names:
-        values = expected.column(name).to_pylist()
-        if name in unscaled and pa.types.is_decimal(expected.schema.field(name).type):
-            scale = expected.schema.field(name).type.scale
-            values = [None if value is None else int(value.scaleb(scale)) for value in values]
-        assert list(map(repr, found.column(name).to_pylist())) == list(map(repr, values)), name
+    assert found.column_names == expected.column_names
+    for number, name in enumerate(expected.column_names):
+        values, type = expected.column(number).to_pylist(), expected.schema.field(number).type
+        if pa.types.is_decimal(type) and found.schema.field(number).type == pa.int64():
+            values = [None if value is None else int(value.scaleb(type.scale)) for value in values]
+        assert list(map(repr, found.column(number).to_pylist())) == list(map(repr, values)), name
 
 
 def _all(rows: DataFrame) -> DataFrame:
@@ -133,6 +144,65 @@ def test_packed_rows_are_those_of_the_query(rows: DataFrame, query: Callable[[Da
     found = query(rows)
     assert _way(found) == way
     _assert_equal(found)
+
+
+SIMPLE = ["id", "tiny", "small", "whole", "large", "single", "twice", "price", "cents", "text", "bytes", "day", "at"]
+SIMPLE += ["local", "nothing AS `a.b`", "text AS t"]
+
+
+def _computed_and_filtered(rows: DataFrame) -> DataFrame:
+    return rows.withColumn("whole", F.col("tiny") + 1).where("id % 3 = 1")
+
+
+@pytest.mark.turns(EVERY)
+@pytest.mark.parametrize("query", [_all, _computed_and_filtered, _none], ids=["columns", "rows", "none"])
+@pytest.mark.parametrize(
+    ("tasks", "by"),
+    [(7, ["text"]), (None, ["day"]), (3, ["trunc(day, 'YEAR')", "tiny"]), (300, ["id"]), (2, ["NULL"])],
+    ids=["7", "the session's", "3", "few rows each", "one of two"],
+)
+def test_rows_for_tasks_are_packed_before_the_shuffle(
+    rows: DataFrame, query: Callable[[DataFrame], DataFrame], tasks: int | None, by: list[str]
+) -> None:
+    """Each is in the partition that Spark gives it to."""
+    terms = [F.expr(text) for text in by]
+    spread = query(rows.selectExpr(*SIMPLE))
+    spread = spread.repartition(*terms) if tasks is None else spread.repartition(tasks, *terms)
+    assert _way(spread) == "rows by task"
+    found, expected = _with_partitions(spread), spread.withColumn("partition", F.spark_partition_id()).toArrow()
+    if tasks is None:
+        # Spark joins small partitions, by their bytes.
+        found, expected = found.drop_columns("partition"), expected.drop_columns("partition")
+    _assert_same(found.sort_by("id"), expected.sort_by("id"))
+
+
+@pytest.mark.turns(EVERY)
+@pytest.mark.parametrize(
+    "spread",
+    [
+        lambda rows: rows.repartition(4, "tiny"),
+        lambda rows: rows.select("id", "tiny").repartitionByRange(4, "tiny"),
+        lambda rows: rows.select("id", "tiny").repartition(4),
+        lambda rows: rows.select("id", "tiny").repartition(1, "tiny"),
+        lambda rows: rows.select("id", "tiny").repartition(4, "tiny").sortWithinPartitions("id"),
+    ],
+    ids=["nested values", "by range", "by turns", "to one task", "sorted"],
+)
+def test_other_rows_are_packed_after_the_shuffle(rows: DataFrame, spread: Callable[[DataFrame], DataFrame]) -> None:
+    found = spread(rows)
+    assert _way(found) == "rows"
+    _assert_same(_as_packed(found).sort_by("id"), found.toArrow().sort_by("id"))
+
+
+def test_long_texts_for_tasks(spark: SparkSession, tmp_path: Path) -> None:
+    """A batch of them is more than is packed together, and so are those of a task."""
+    long = spark.range(0, 700, 1, 1).selectExpr("id", "repeat(cast(id % 2 AS string), 300000) AS text")
+    long.write.parquet(str(tmp_path / "long"))
+    spread = spark.read.parquet(str(tmp_path / "long")).repartition(2, F.col("id") % 2)
+    assert _way(spread) == "rows by task"
+    found = _as_packed(spread)
+    assert 3 < len(found.column("text").chunks) < 20
+    _assert_same(found.sort_by("id"), long.toArrow())
 
 
 def test_columns_that_no_file_has_and_values_of_folders(spark: SparkSession, rows: DataFrame, tmp_path: Path) -> None:
