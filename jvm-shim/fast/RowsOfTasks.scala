@@ -79,9 +79,9 @@ private class RowsByTask(types: Array[DataType], numberOf: UnsafeProjection, key
   private val counts = new Array[Int](keys.length)
   /** Of all that came since the last time that nothing waited. */
   private var bytes = 0L
-  private val packed = new java.util.ArrayDeque[InternalRow]
   private var (numbers, places) = (new Array[Int](0), new Array[Int](0))
 
+  /** What is packed since, which has to be taken before the next is added. */
   def add(row: InternalRow): Iterator[InternalRow] = {
     val number = numberOf(row).getInt(0)
     var i = 0
@@ -90,9 +90,7 @@ private class RowsByTask(types: Array[DataType], numberOf: UnsafeProjection, key
       i += 1
     }
     counts(number) += 1
-    if (counts(number) >= RowsByTask.mostRows) pack(number)
-    if (bytes >= RowsByTask.mostBytes) packAll()
-    taken
+    if (counts(number) >= RowsByTask.mostRows || bytes >= RowsByTask.mostBytes) due else Iterator.empty
   }
 
   /** Column by column. A batch of long texts goes row by row, so that it is packed as it grows. */
@@ -116,38 +114,31 @@ private class RowsByTask(types: Array[DataType], numberOf: UnsafeProjection, key
         bytes += values(i).size
         i += 1
       }
-      counts.indices.foreach(number => if (counts(number) >= RowsByTask.mostRows) pack(number))
-      if (bytes >= RowsByTask.mostBytes) packAll()
-      taken
+      due
     }
   }
 
-  /** What waits at the end. */
-  def rest: Iterator[InternalRow] = {
-    packAll()
-    taken
-  }
-
-  private def pack(number: Int): Unit = {
-    val value = Packing.packed(counts(number), columns.toSeq.flatMap(_.buffers(number, counts(number))))
-    packed.add(new GenericInternalRow(Array[Any](keys(number), value)))
-    columns.foreach(_.clear(number))
-    counts(number) = 0
-  }
-
-  private def packAll(): Unit = {
-    counts.indices.foreach(number => if (counts(number) > 0) pack(number))
+  /** All that waits. */
+  def rest: Iterator[InternalRow] = packed(1) ++ {
     columns.foreach(_.release())
     bytes = 0
+    Iterator.empty
   }
 
-  private def taken: Iterator[InternalRow] =
-    if (packed.isEmpty) Iterator.empty else Iterator.continually(packed.poll()).takeWhile(_ != null)
+  private def due: Iterator[InternalRow] = if (bytes >= RowsByTask.mostBytes) rest else packed(RowsByTask.mostRows)
+
+  /** Where so many rows wait. */
+  private def packed(fewest: Int): Iterator[InternalRow] = counts.indices.iterator.filter(counts(_) >= fewest).map { number =>
+    val value = Packing.packed(counts(number), columns.toSeq.flatMap(_.buffers(number, counts(number))))
+    columns.foreach(_.clear(number))
+    counts(number) = 0
+    new GenericInternalRow(Array[Any](keys(number), value))
+  }
 }
 
 private object RowsByTask {
   private val mostRows = 4096
-  private val mostBytes = 64L * 1024 * 1024
+  private val mostBytes = 32L * 1024 * 1024
 }
 
 /** The values of one column for each of `tasks`; see `Packing.hasOwnForm` for its type. */
