@@ -48,7 +48,7 @@ ALLOWED = {
     "notebook": {"errors", "any_session", "catalog", "description"},
     "terminal": FORMAT
     | {"storage", "catalog", "scan", "write", "commit", "sql", "spark", "command", "description", "local"}
-    | {"any_session", "spark_session"},
+    | {"any_session", "spark_session", "version"},
     "__main__": {"terminal"},
     "procedure_call": {"any_session"},
     "procedures": {"procedure_call"},

@@ -19,6 +19,7 @@ _PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PART = re.compile(r"`((?:[^`]|``)+)`|([^`.]+)")
 _ENCODED = re.compile(r"%(?:2e|2f|5c|00)", re.IGNORECASE)
 _FORBIDDEN = "/\\:"
+_VERSION = re.compile(r"(branch|tag)_(.+)|(snapshot_id|at_timestamp)_(\d+)", re.IGNORECASE | re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,3 +107,13 @@ def name_parts(text: str, least: int = 1) -> tuple[str, ...]:
     if len(parts) < least:
         raise AnalysisError("INVALID_NAME", name=text, reason="a table is named with its namespace, as in db.orders")
     return tuple(parts)
+
+
+def version_in_name(part: str) -> tuple[str, str] | None:
+    """The version of a table that the part behind its name selects, as in `db.orders.branch_audit`: `branch`, `tag`,
+    `snapshot_id` or `at_timestamp`, in milliseconds, with its value; None for another part."""
+    found = _VERSION.fullmatch(part)
+    if found is None:
+        return None
+    kind, value = (found[1], found[2]) if found[1] else (found[3], found[4])
+    return kind.lower(), value

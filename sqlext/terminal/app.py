@@ -19,9 +19,10 @@ from sqlext.terminal.examined import print_examination
 from sqlext.terminal.listed_files import print_files
 from sqlext.terminal.listed_tables import print_tables
 from sqlext.terminal.named_catalog import named_catalog
-from sqlext.terminal.output import print_error
+from sqlext.terminal.output import print_error, print_line
 from sqlext.terminal.row_difference import print_changes
-from sqlext.terminal.table_rows import print_table_rows
+from sqlext.terminal.table_rows import column_names, print_table_rows
+from sqlext.version import __version__
 
 TRACEBACK = "SQLEXT_TRACEBACK"
 """The environment variable by which an error that is not sqlext's own is raised with its traceback."""
@@ -67,6 +68,21 @@ At = Annotated[str | None, typer.Option("--at", help="A time, as 2026-01-31T12:0
 Limit = Annotated[int, typer.Option("--limit", "-n", min=0, help="The most that are shown; 0 shows all.")]
 
 
+def _print_version(asked: bool) -> None:
+    if asked:
+        print_line(f"sqlext {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def program(
+    _version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Show the version and exit.")
+    ] = False,
+) -> None:
+    """What stands before a command."""
+
+
 @app.command()
 def tables(
     namespace: Annotated[str | None, typer.Argument(help="Only tables in this namespace and below it.")] = None,
@@ -81,7 +97,7 @@ def tables(
     print_tables(named.catalog, named.namespace(namespace), details=details, as_json=as_json)
 
 
-@app.command()
+@app.command(short_help="Show all that is known of a table.")
 def describe(
     table: Table,
     limit: Limit = 10,
@@ -98,7 +114,7 @@ def describe(
     print_description(named, system_clock(), limit or len(named.metadata.snapshots), as_json=as_json)
 
 
-@app.command()
+@app.command(short_help="List snapshots.")
 def history(
     table: Table,
     limit: Limit = 50,
@@ -111,7 +127,7 @@ def history(
     print_history(named_catalog(catalog, option or (), name).table(table), limit or None, as_json=as_json)
 
 
-@app.command()
+@app.command(short_help="Measure files, deletes and metadata.")
 def health(
     table: Table,
     version: Version = None,
@@ -140,7 +156,7 @@ def files(
     print_files(named_catalog(catalog, option or (), name).table(table, version, at), limit or None, as_json=as_json)
 
 
-@app.command()
+@app.command(short_help="Find, and mend, what is wrong.")
 def fsck(
     table: Annotated[str | None, typer.Argument(help="A table; all of the catalog without it.")] = None,
     repair: Annotated[bool, typer.Option("--repair", help="Mend what loses no more than is lost.")] = False,
@@ -176,7 +192,9 @@ def changes(
 @app.command()
 def cat(
     table: Table,
-    columns: Annotated[str | None, typer.Option("--columns", help="Only these, separated by commas.")] = None,
+    columns: Annotated[
+        str | None, typer.Option("--columns", help="Only these, separated by commas, as in SQL.")
+    ] = None,
     limit: Limit = 20,
     version: Version = None,
     at: At = None,
@@ -187,11 +205,10 @@ def cat(
 ) -> None:
     """Show rows."""
     named = named_catalog(catalog, option or (), name).table(table, version, at)
-    chosen = [one.strip() for one in (columns or "").split(",") if one.strip()]
-    print_table_rows(named, chosen, limit or None, as_json=as_json)
+    print_table_rows(named, column_names(columns or ""), limit or None, as_json=as_json)
 
 
-@app.command()
+@app.command(short_help="Run a statement in Spark.")
 def sql(
     statement: Annotated[str, typer.Argument(help="One statement; the catalog is the current one.")],
     limit: Limit = 100,

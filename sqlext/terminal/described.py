@@ -130,6 +130,8 @@ def _print_columns(described: Description) -> None:
 
 def _print_commits(commits: Sequence[Commit], count: int, title: str = "") -> None:
     if not commits:
+        if title:
+            print_line("")
         print_line(f"{title}: no snapshots yet" if title else "no snapshots yet")
         return
     rows = [

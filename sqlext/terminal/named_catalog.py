@@ -13,7 +13,7 @@ import typer
 from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.catalog_settings import open_catalog
 from sqlext.catalog.catalog_uri import is_database, options_of_uri
-from sqlext.catalog.identifier import Namespace, TableIdentifier, name_parts, quoted
+from sqlext.catalog.identifier import Namespace, TableIdentifier, name_parts, quoted, version_in_name
 from sqlext.catalog.sql.connection import sqlite_path
 from sqlext.catalog.sql.stored_names import stored_catalog_names
 from sqlext.catalog.static_table import load_static_table
@@ -93,17 +93,34 @@ class NamedCatalog:
     def table(self, text: str, version: str | None = None, at: str | None = None) -> NamedTable:
         """The table `text`: a name in the catalog, or its folder or one of its metadata files.
 
-        `version` is a snapshot's id, a branch or a tag, `at` a time as ISO 8601, in UTC without an offset; the head of
-        main without both. Raises NotFoundError, and errors of the catalog.
+        `version` is a snapshot's id, a branch or a tag, `at` a time as ISO 8601, in UTC without an offset; without both
+        it is the version that the name ends in, as in `db.orders.branch_audit`, or else the head of main. Raises
+        NotFoundError, and errors of the catalog.
         """
         if is_place(text):
             io = SchemeIO(s3_settings(self._options or {}))
             table = load_static_table(text, io)
             return NamedTable(text, None, table, _snapshot(text, table.metadata, version, at), io)
-        identifier = self.identifier(text)
-        table = self.catalog.load_table(identifier)
+        identifier, table, named = self._located(self.identifier(text))
         name = quoted(self.name, *identifier.namespace, identifier.name)
-        return NamedTable(name, self.catalog, table, _snapshot(name, table.metadata, version, at), self.catalog.io)
+        if named is None:
+            snapshot = _snapshot(name, table.metadata, version, at)
+        elif version is not None or at is not None:
+            raise typer.BadParameter(f"{text} names a version of {name} already", param_hint="--version, --at")
+        else:
+            snapshot = _named_snapshot(name, table.metadata, *named)
+        return NamedTable(name, self.catalog, table, snapshot, self.catalog.io)
+
+    def _located(self, identifier: TableIdentifier) -> tuple[TableIdentifier, LoadedTable, tuple[str, str] | None]:
+        """The table, and the version that its name ends in; a table with the full name has precedence, as in SQL."""
+        try:
+            return identifier, self.catalog.load_table(identifier), None
+        except NotFoundError:
+            named = version_in_name(identifier.name) if len(identifier.namespace) > 1 else None
+            if named is None:
+                raise
+        of = TableIdentifier(identifier.namespace[:-1], identifier.namespace[-1])
+        return of, self.catalog.load_table(of), named
 
 
 def named_catalog(text: str | None, given: Iterable[str], name: str | None) -> NamedCatalog:
@@ -144,7 +161,26 @@ def _snapshot(name: str, metadata: TableMetadata, version: str | None, at: str |
         raise typer.BadParameter("a version is chosen by --version or by --at, not by both", param_hint="--at")
     if version is not None:
         return snapshot_of(name, metadata, version)
-    return metadata.current_snapshot() if at is None else metadata.snapshot_as_of(_milliseconds(at))
+    return metadata.current_snapshot() if at is None else _snapshot_as_of(name, metadata, _milliseconds(at))
+
+
+def _named_snapshot(name: str, metadata: TableMetadata, kind: str, value: str) -> Snapshot:
+    if kind == "at_timestamp":
+        return _snapshot_as_of(name, metadata, int(value))
+    if kind == "snapshot_id":
+        return snapshot_of(name, metadata, value)
+    reference = metadata.refs.get(value)
+    if reference is None or reference.type != kind:
+        raise NotFoundError("REFERENCE_NOT_FOUND", type=kind, ref=value, name=name)
+    return metadata.snapshot(reference.snapshot_id)
+
+
+def _snapshot_as_of(name: str, metadata: TableMetadata, milliseconds: int) -> Snapshot:
+    try:
+        return metadata.snapshot_as_of(milliseconds)
+    except NotFoundError as missing:
+        # The metadata knows the table by its location alone.
+        raise NotFoundError("SNAPSHOT_NOT_FOUND", snapshot=missing.parameters["snapshot"], name=name) from None
 
 
 def _milliseconds(text: str) -> int:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
+import typer
 
 from sqlext.errors import AnalysisError, UnsupportedError
 from sqlext.scan.files.readable_files import require_allowed
@@ -22,6 +24,8 @@ from sqlext.terminal.output import plain, print_json, print_line, print_rows
 from sqlext.write.arrow_schema import schema_to_arrow
 
 _PARQUET = "PARQUET"
+_COLUMN = re.compile(r"\s*(?:`((?:[^`]|``)+)`\s*|([^`,]+)),")
+_COLUMNS = re.compile(f"(?:{_COLUMN.pattern})+")
 
 
 def print_table_rows(named: NamedTable, columns: Sequence[str], most: int | None, *, as_json: bool) -> None:
@@ -47,6 +51,19 @@ def print_table_rows(named: NamedTable, columns: Sequence[str], most: int | None
     print_rows(names, [[cell(row[name]) for name in names] for row in found], right=numeric(schema))
     if not is_all:
         print_line("more rows are left out; --limit 0 shows all", "dim")
+
+
+def column_names(text: str) -> Sequence[str]:
+    """The names in `text`, in backticks where they have commas or backticks. Raises typer.BadParameter."""
+    parts = _COLUMN.findall(text + ",") if text.strip() else []
+    names = [quoted.replace("``", "`") if quoted else plain.strip() for quoted, plain in parts]
+    if text.strip() and (not _COLUMNS.fullmatch(text + ",") or not all(names)):
+        raise typer.BadParameter(f"{text} is no list of names separated by commas", param_hint="--columns")
+    folded = [name.lower() for name in names]
+    twice = next((name for name in names if folded.count(name.lower()) > 1), None)
+    if twice is not None:
+        raise typer.BadParameter(f"{twice} is named twice", param_hint="--columns")
+    return names
 
 
 def plan_of(name: str, state: TableState, snapshot: Snapshot | None) -> ScanPlan:

@@ -78,7 +78,8 @@ def _manifests(state: TableState) -> Iterator[Measure]:
         kinds[one.content, one.spec_id] += one.length
     most = MANIFEST_TARGET_SIZE_BYTES.of(state.metadata.properties)
     needed = sum(-(-length // most) for length in kinds.values())
-    yield Measure("manifests more than needed", max(0, len(listed) - needed), size, "CALL rewrite_manifests")
+    more = max(0, len(listed) - needed)
+    yield Measure("manifests more than needed", more, size if more else 0, "CALL rewrite_manifests")
 
 
 def _expiry(catalog: Catalog | None, table: LoadedTable, state: TableState, now_ms: int) -> Iterator[Measure]:

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from sqlext.catalog.identifier import version_in_name
 from sqlext.errors import AnalysisError, NotFoundError, UnsupportedError
 from sqlext.scan.metadata_tables.registry import METADATA_TABLES
 from sqlext.spark.catalog.frame_options import require_read_options
@@ -19,7 +20,6 @@ from sqlext.spark.catalog.table_handle import READ_OPTIMIZED, TableHandle
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.sql.syntax.options_hint import options_in_version
 
-_SELECTOR = re.compile(r"(branch|tag)_(.+)|(snapshot_id|at_timestamp)_(\d+)", re.IGNORECASE | re.DOTALL)
 _PLACES = {"branch": "branch", "tag": "tag", "snapshot-id": "snapshot_id", "as-of-timestamp": "at_timestamp"}
 _OPTIONS = {**_PLACES, "versionasof": "version"}
 _PIN = re.compile(
@@ -66,10 +66,9 @@ def readings(parts: tuple[str, ...]) -> Iterator[NamedPlace]:
     if metadata_table is not None or read_optimized:
         parts = parts[:-1]
         yield NamedPlace(parts, metadata_table, read_optimized=read_optimized)
-    selected = _SELECTOR.fullmatch(parts[-1]) if len(parts) > 3 else None
+    selected = version_in_name(parts[-1]) if len(parts) > 3 else None
     if selected is not None:
-        kind, value = (selected[1], selected[2]) if selected[1] else (selected[3], selected[4])
-        yield NamedPlace(parts[:-1], metadata_table, {kind.lower(): value}, read_optimized)
+        yield NamedPlace(parts[:-1], metadata_table, dict([selected]), read_optimized)
 
 
 def without_hint(at: Mapping[str, Any], name: str) -> Mapping[str, Any]:

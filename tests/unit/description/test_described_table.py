@@ -77,6 +77,15 @@ def test_contents_are_those_of_the_metadata_table_health(lake: Lake, version: in
     assert found.dead_is_bound is (version == 2)
 
 
+def test_care_that_has_nothing_to_do_takes_no_bytes(lake: Lake) -> None:
+    lake.create("CREATE TABLE t (id BIGINT, PRIMARY KEY (id))")
+    for id in range(3):
+        found = described(lake).care
+        assert all(one.bytes in (0, None) for one in found if one.count == 0)
+        lake.append(id=[id])
+    assert any(one.bytes for one in described(lake).care if one.count)
+
+
 def test_history_tells_rows_in_and_out_of_each_kind_of_commit(lake: Lake) -> None:
     lake.create("CREATE TABLE t (id BIGINT, PRIMARY KEY (id)) TBLPROPERTIES ('format-version'='3')")
     lake.append(id=[1, 2, 3])

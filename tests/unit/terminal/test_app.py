@@ -15,6 +15,7 @@ from small_tables import data_file
 from sqlext.commit.actions.append import AppendFiles
 from sqlext.commit.actions.reference_change import CreateReference
 from sqlext.storage.location import to_local_path
+from sqlext.version import __version__
 from unit.command.lake import Lake
 from unit.terminal.command_line import CommandLine
 
@@ -64,7 +65,7 @@ def test_a_table_is_described(run: CommandLine) -> None:
     assert [one["what"] for one in document["commits"]] == ["deleted rows", "added rows"]
     assert document["commit_count"] == 3
     assert document["contents"]["dead_rows"] == 1
-    assert "no snapshots yet" in run("describe", "db.empty").out
+    assert "\n\nTimeline: no snapshots yet\n" in run("describe", "db.empty").out
 
 
 def test_an_earlier_version_is_chosen_by_id_branch_tag_or_time(run: CommandLine, lake: Lake) -> None:
@@ -83,6 +84,31 @@ def test_an_earlier_version_is_chosen_by_id_branch_tag_or_time(run: CommandLine,
     assert "SNAPSHOT_NOT_FOUND" in run("cat", "db.orders", "--version", "nope", code=1).error
     assert "no time" in run("cat", "db.orders", "--at", "noon", code=2).error
     assert "not by both" in run("cat", "db.orders", "--at", "2026-01-01", "--version", "old", code=2).error
+    before = run("cat", "db.orders", "--at", "1999-01-01", code=1).error
+    assert before.startswith("SNAPSHOT_NOT_FOUND: The snapshot as of 1999-01-01T00:00:00 UTC of lake.db.orders cannot")
+
+
+def test_a_version_ends_a_name_as_in_sql(run: CommandLine, lake: Lake) -> None:
+    first, second, _ = lake.load("orders").metadata.snapshots
+    lake.commit(CreateReference("old", "tag", first.snapshot_id), "orders")
+    lake.commit(CreateReference("a.b", "branch", first.snapshot_id), "orders")
+    endings = {
+        "tag_old": 2,
+        "`branch_a.b`": 2,
+        "branch_main": 3,
+        f"snapshot_id_{second.snapshot_id}": 4,
+        f"at_timestamp_{second.timestamp_ms}": 4,
+    }
+    for ending, count in endings.items():
+        name = f"lake.db.orders.{ending}"
+        assert len(run("cat", name, "--json").document["rows"]) == count
+        assert run("describe", name, "--json").document["snapshot_id"] is not None
+        assert run("files", name, "--json").document["table"] == "lake.db.orders"
+    assert len(run("changes", "db.orders.tag_old", "--json").document["changes"]) == 2
+    assert "already" in run("cat", "db.orders.tag_old", "--version", "main", code=2).error
+    for missing in ("branch_old", "tag_nope"):
+        assert run("cat", f"db.orders.{missing}", code=1).error.startswith("REFERENCE_NOT_FOUND: ")
+    assert run("cat", "db.orders.snapshots", code=1).error.startswith("TABLE_OR_VIEW_NOT_FOUND: ")
 
 
 def test_history_tells_who_what_and_rows(run: CommandLine) -> None:
@@ -178,6 +204,24 @@ def test_errors_are_one_line_and_no_traceback(run: CommandLine, monkeypatch: pyt
     assert "CATALOG_OPTION_REFUSED" in run("tables", "-o", "warehuose=x", code=1).error
     monkeypatch.delenv("SQLEXT_CATALOG")
     assert "SQLEXT_CATALOG" in run("tables", code=2).error
+
+
+def test_help_tells_each_command_to_its_end_and_the_version(run: CommandLine) -> None:
+    told = run("--help").out
+    assert all(f"  {command} " in told for command in (*METADATA_COMMANDS, "sql"))
+    assert "..." not in told.partition("Commands:")[2]
+    assert run("--version").out == f"sqlext {__version__}\n"
+
+
+def test_columns_are_named_as_in_sql(run: CommandLine, lake: Lake) -> None:
+    lake.create("CREATE TABLE odd (id BIGINT, `a.b` STRING, `c,d` INT, `e``f` INT)")
+    lake.append("odd", **{"id": [1], "a.b": ["x"], "c,d": [2], "e`f": [3]})
+    asked = run("cat", "db.odd", "--json", "--columns", "`c,d`, a.b, `e``f`, ID").document["rows"]
+    assert [list(row.items()) for row in asked] == [[("c,d", 2), ("a.b", "x"), ("e`f", 3), ("id", 1)]]
+    assert "UNRESOLVED_COLUMN" in run("cat", "db.odd", "--columns", "`a`", code=1).error
+    assert "twice" in run("cat", "db.odd", "--columns", "id,ID", code=2).error
+    for broken in ("`a.b", "id,,id", "`a.b`c"):
+        assert "separated by commas" in run("cat", "db.odd", "--columns", broken, code=2).error
 
 
 def test_a_name_cannot_give_orders_to_the_terminal(run: CommandLine, lake: Lake) -> None:
