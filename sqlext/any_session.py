@@ -27,6 +27,20 @@ def catalog_class(name: str) -> str:
     return "io.sqlext.SessionCatalog" if name == "spark_catalog" else "io.sqlext.Catalog"
 
 
+def is_catalog(spark: SparkSession, name: str) -> bool:
+    """Whether the session has a catalog of sqlext with this name."""
+    return bool(spark.conf.get(f"spark.sql.catalog.{name}", None) == catalog_class(name))
+
+
+def current_catalog(spark: SparkSession, named: str | None = None) -> str:
+    """The session's current catalog. Raises NotFoundError CATALOG_NOT_FOUND unless it is one of sqlext, for the first
+    part `named` of a name that begins with no catalog of sqlext, or else for the current catalog."""
+    current = spark.catalog.currentCatalog()
+    if not is_catalog(spark, current):
+        raise NotFoundError("CATALOG_NOT_FOUND", name=named or current)
+    return current
+
+
 @contextmanager
 def transaction(
     spark: SparkSession, catalog: str | None = None, *, isolation: Literal["snapshot", "serializable"] = "snapshot"
@@ -40,7 +54,7 @@ def transaction(
         ...     _ = spark.sql("INSERT INTO lake.db.orders VALUES (7, 'Ida')")
         ...     _ = spark.sql("INSERT INTO lake.db.events VALUES (7, 'ordered')")
     """
-    if catalog is not None and spark.conf.get(f"spark.sql.catalog.{catalog}", None) != catalog_class(catalog):
+    if catalog is not None and not is_catalog(spark, catalog):
         raise NotFoundError("CATALOG_NOT_FOUND", name=catalog)
     if isolation not in ("snapshot", "serializable"):
         raise ValueError(f"{isolation!r} is no isolation level of a transaction")

@@ -8,7 +8,8 @@ from datetime import datetime, timedelta
 
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.any_session import catalog_class
+from sqlext.any_session import current_catalog, is_catalog
+from sqlext.errors import NotFoundError
 
 Scalar = str | bool | int | datetime
 Argument = Scalar | timedelta | Sequence[Scalar | None] | Mapping[str, str] | None
@@ -22,11 +23,14 @@ def call(spark: SparkSession, procedure: str, catalog: str | None, /, **argument
     """The rows of a procedure, which has run. An argument that is None is not given.
 
     The catalog is `catalog`, else the one that the name of the table or namespace begins with, if it is one of sqlext,
-    else the current one.
+    else the current one. Raises NotFoundError CATALOG_NOT_FOUND if that is none of sqlext.
     """
     name = arguments.get("table") or arguments.get("namespace")
-    where = catalog or (_catalog_of(spark, name) if isinstance(name, str) else None) or spark.catalog.currentCatalog()
-    text, values = call_statement(where, procedure, arguments)
+    if catalog is None:
+        catalog = _catalog_of(spark, name) if isinstance(name, str) else current_catalog(spark)
+    elif not is_catalog(spark, catalog):
+        raise NotFoundError("CATALOG_NOT_FOUND", name=catalog)
+    text, values = call_statement(catalog, procedure, arguments)
     return spark.sql(text, args=values) if values else spark.sql(text)
 
 
@@ -53,8 +57,9 @@ def _marked(value: Argument, values: dict[str, Scalar]) -> str:
     return f"array({', '.join(_marked(part, values) for part in value)})"
 
 
-def _catalog_of(spark: SparkSession, name: str) -> str | None:
-    """The catalog of sqlext that a dotted name begins with. Text that is no name is left to the procedure to refuse."""
+def _catalog_of(spark: SparkSession, name: str) -> str:
+    """The catalog of sqlext that a dotted name begins with, else the current one. Text that is no name is left to the
+    procedure to refuse."""
     found = _FIRST_PART.match(name)
     first = "" if found is None else found[2] or found[1].replace("``", "`")
-    return first if spark.conf.get(f"spark.sql.catalog.{first}", None) == catalog_class(first) else None
+    return first if is_catalog(spark, first) else current_catalog(spark, first if name.count(".") > 1 else None)

@@ -50,7 +50,7 @@ ALLOWED = {
     | {"storage", "catalog", "scan", "write", "commit", "sql", "spark", "command", "description", "local"}
     | {"any_session", "spark_session", "version"},
     "__main__": {"terminal"},
-    "procedure_call": {"any_session"},
+    "procedure_call": {"errors", "any_session"},
     "procedures": {"procedure_call"},
     "version": set(),
     "__init__": {

@@ -164,8 +164,8 @@ NAMES: Mapping[str, Condition] = {
     "PART_OF_A_TABLE": Condition("42809", "{name} cannot be dropped: it is {part} of the table {table}. {way_out}."),
     "PLACE_READ_ONLY": Condition(
         "42809",
-        "{name} is a tag, a snapshot, a metadata table or the view ro, which can only be read. Write to the table"
-        " or to a branch of it.",
+        "{name} is a tag, a snapshot, a metadata table or the view ro, which can only be queried. Name the table"
+        " or a branch of it.",
     ),
     "UNKNOWN_OPTION": Condition("42616", "The {kind} option {name} is refused: no option has that name. {way_out}"),
     "OPTION_NOT_SUPPORTED": Condition("0A000", "The {kind} option {name} is refused: {reason}. Leave it out."),

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 from pyspark.sql import DataFrame, SparkSession
 
-from sqlext.any_session import catalog_class
-from sqlext.catalog.identifier import in_backticks, name_parts
+from sqlext.any_session import current_catalog, is_catalog
+from sqlext.catalog.identifier import in_backticks, name_parts, quoted
 from sqlext.description.html_page import description_html
 from sqlext.description.table_facts import Description, bytes_told, key_told, plural_told
 from sqlext.errors import UnsupportedError
@@ -33,8 +33,8 @@ _HISTORY = (
 def table(spark: SparkSession, name: str) -> ShownTable:
     """The table `name` of a catalog of sqlext, as in SQL: a name without a catalog is in the current one.
 
-    A branch is named as in SQL too (`lake.db.t.branch_b`). Raises AnalysisError INVALID_NAME, and the session's error
-    if there is no such table.
+    A branch is named as in SQL too (`lake.db.t.branch_b`). Raises AnalysisError INVALID_NAME, NotFoundError
+    CATALOG_NOT_FOUND, and the session's error if there is no such table.
     """
     found = ShownTable(spark, full_name(spark, name))
     found.describe(commits=1)
@@ -42,11 +42,12 @@ def table(spark: SparkSession, name: str) -> ShownTable:
 
 
 def full_name(spark: SparkSession, name: str) -> tuple[str, ...]:
-    """The parts of a table's name, from its catalog on. Raises AnalysisError INVALID_NAME."""
+    """The parts of a table's name, from its catalog on. Raises AnalysisError INVALID_NAME, and NotFoundError
+    CATALOG_NOT_FOUND for a name that is in no catalog of sqlext."""
     parts = name_parts(name)
-    if spark.conf.get(f"spark.sql.catalog.{parts[0]}", None) == catalog_class(parts[0]):
+    if is_catalog(spark, parts[0]):
         return parts
-    current = spark.catalog.currentCatalog()
+    current = current_catalog(spark, parts[0] if len(parts) > 2 else None)
     return (current, *parts) if len(parts) > 1 else (current, *name_parts(spark.catalog.currentDatabase()), *parts)
 
 
@@ -60,7 +61,7 @@ class ShownTable:
     def describe(self, commits: int | None = None) -> Description:
         """The facts of the table, with its newest `commits` snapshots; 0 for all."""
         catalog, name = in_backticks(*self.parts[:1]), _text(in_backticks(*self.parts[1:]))
-        asked = "" if commits is None else f", commits => {commits}"
+        asked = "" if commits is None else f", commits => {commits:d}"
         rows = self.spark.sql(f"CALL {catalog}.system.describe_table(table => {name}{asked})").collect()
         return Description.from_json(json.loads(rows[0][0]))
 
@@ -182,7 +183,7 @@ class TablePlots:
             steps.setdefault((ordinal, snapshot), {})[kind] = count
         ordered = sorted(steps)
         labels = [str(snapshot) for _, snapshot in ordered]
-        name = ".".join(self.table.parts)
+        name = quoted(*self.table.parts)
         figure: Figure = pictures.changes_picture(name, [steps[one] for one in ordered], labels)
         return figure
 

@@ -6,6 +6,7 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
+from sqlext.catalog.identifier import quoted
 from sqlext.command.change.row_level import load_target
 from sqlext.description.described_table import COMMITS, describe_table
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
@@ -26,7 +27,7 @@ def describe(invocation: Invocation) -> Sequence[Sequence[Any]]:
     )
     catalog = environment.catalogs.catalog(name.catalog)
     most = len(table.metadata.snapshots) if asked == 0 else COMMITS if asked is None else asked
-    described = describe_table(str(name), catalog, table, state, environment.clock(), most)
+    described = describe_table(quoted(*name.parts), catalog, table, state, environment.clock(), most)
     return [(json.dumps(described.to_json()),)]
 
 

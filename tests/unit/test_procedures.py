@@ -63,7 +63,8 @@ class Session:
     """What a call asks of a session, which keeps the statement; Spark is not asked."""
 
     def __init__(self, **settings: str) -> None:
-        self.settings = {f"spark.sql.catalog.{name}": value for name, value in settings.items()}
+        ours = {"current": "io.sqlext.Catalog", **settings}
+        self.settings = {f"spark.sql.catalog.{name}": value for name, value in ours.items()}
         self.asked: list[tuple[str, Mapping[str, Any] | None]] = []
         self.conf, self.catalog = self, self
 
@@ -134,7 +135,7 @@ def test_values_are_parameters_and_never_text() -> None:
     ],
 )
 def test_the_catalog_is_that_of_the_table(table: str, catalog: str) -> None:
-    ours = dict.fromkeys(("lake", "la.ke", " `x"), "io.sqlext.Catalog")
+    ours = dict.fromkeys(("lake", "la.ke", " `x", "told"), "io.sqlext.Catalog")
     session: Any = Session(**ours, other="org.other.Catalog", spark_catalog="io.sqlext.SessionCatalog")
     call(session, "health", None, table=table)
     call(session, "health", "told", table=table)

@@ -12,7 +12,7 @@ from pyspark.sql import SparkSession
 
 import sqlext
 from sqlext.description.table_facts import Description
-from sqlext.errors import AnalysisError
+from sqlext.errors import AnalysisError, NotFoundError
 from unit.description.renders import keep_page, path_of
 
 
@@ -111,11 +111,35 @@ def test_names_with_dots_quotes_and_branches(spark: SparkSession, shown: str) ->
     spark.sql(f"INSERT INTO {odd}.branch_side VALUES (2)")
     try:
         table = sqlext.table(spark, odd)
+        assert repr(table).startswith(f"{odd}: 1 row, ")
+        for plot in (table.plot.files, table.plot.changes):
+            assert plot().axes[0].get_title(loc="left").startswith(f"{odd}: ")
         assert table.changes().count() == 1
         assert table.describe().contents.stored_rows == 1
         assert sqlext.table(spark, f"{odd}.branch_side").describe().contents.stored_rows == 2
     finally:
         spark.sql(f"DROP TABLE {odd}")
+
+
+def test_a_name_in_no_catalog_of_sqlext_tells_the_catalog(spark: SparkSession, shown: str) -> None:
+    current = spark.catalog.currentCatalog(), spark.catalog.currentDatabase()
+    asked = (
+        sqlext.table,
+        lambda spark, name: sqlext.lookup(spark, name, [1]),
+        sqlext.procedures.health,
+        lambda spark, name: sqlext.procedures.optimize_all(spark, catalog=name.partition(".")[0]),
+    )
+    try:
+        spark.catalog.setCurrentCatalog("spark_catalog")
+        for ask in asked:
+            with pytest.raises(NotFoundError) as refused:
+                ask(spark, "nowhere.db.t")
+            assert (refused.value.condition, refused.value.parameters["name"]) == ("CATALOG_NOT_FOUND", "nowhere")
+        with pytest.raises(NotFoundError, match="No sqlext catalog spark_catalog is open"):
+            sqlext.table(spark, "db.t")
+    finally:
+        spark.catalog.setCurrentCatalog(current[0])
+        spark.catalog.setCurrentDatabase(current[1])
 
 
 def test_a_transaction_shows_its_own_version(spark: SparkSession, shown: str) -> None:
