@@ -49,6 +49,11 @@ class GivenRows:
     kinds: pa.ChunkedArray | None = None
 
 
+def names_of(columns: Sequence[str]) -> Sequence[str]:
+    """The names of columns; a text is one name, and no sequence of letters."""
+    return [columns] if isinstance(columns, str) else columns
+
+
 def arrow_rows(rows: Any, schema: Schema, table: str) -> pa.Table:
     """What a caller gives, as Arrow: a table, batch or reader of PyArrow, a DataFrame of Polars or pandas, anything
     with the Arrow stream interface, or a sequence of mappings with the same names.
@@ -67,7 +72,10 @@ def arrow_rows(rows: Any, schema: Schema, table: str) -> pa.Table:
         return pa.table(rows)
     if isinstance(rows, Sequence) and not isinstance(rows, str | bytes) and all(isinstance(r, Mapping) for r in rows):
         return _of_mappings(rows, schema, table)
-    reason = f"they are a {type(rows).__name__}, not rows of PyArrow, Polars or pandas, or a list of dictionaries"
+    found = type(rows).__name__
+    if isinstance(rows, list | tuple):
+        found += f" with {next(type(one).__name__ for one in rows if not isinstance(one, Mapping))} in it"
+    reason = f"they are {found}, not rows of PyArrow, Polars or pandas, or a list of dictionaries"
     raise AnalysisError("LOCAL_ROWS_REFUSED", table=table, reason=reason)
 
 

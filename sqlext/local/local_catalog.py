@@ -17,6 +17,7 @@ from sqlext.catalog.sql.stored_names import stored_catalog_names
 from sqlext.catalog.static_table import load_static_table
 from sqlext.command.environment import Environment
 from sqlext.errors import AnalysisError, NotFoundError
+from sqlext.local.given_rows import names_of
 from sqlext.local.local_creation import create_by_text, create_of_columns
 from sqlext.local.local_table import LocalTable
 from sqlext.local.sessionless import environment_of
@@ -81,7 +82,8 @@ class LocalCatalog:
         """
         if schema is not None:
             name, given = self._parts(table)[1:], properties or {}
-            parts = create_of_columns(self._environment, self.name, name, schema, primary_key, partitioned_by, given)
+            key, terms = names_of(primary_key), names_of(partitioned_by)
+            parts = create_of_columns(self._environment, self.name, name, schema, key, terms, given)
             return LocalTable(self._environment, parts)
         if primary_key or partitioned_by or properties:
             reason = "the text of CREATE TABLE says itself what the arguments beside it say"
@@ -141,6 +143,8 @@ def open(
     told = options_of_uri(text)
     if told is not None:
         return _of_options({**told, **given}, name)
+    if not text.strip():
+        raise AnalysisError("CATALOG_OPTION_REQUIRED", name=name or _DEFAULT_NAME, option="warehouse")
     where = text if is_object(text) or "://" in text or text.startswith("file:") else str(Path(text).absolute())
     where = where.rstrip("/")
     return _of_folder(where, given, name or _DEFAULT_NAME)

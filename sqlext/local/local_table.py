@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from typing import Any, TypeAlias, TypeVar
 
 import pyarrow as pa
 
 from sqlext.catalog.catalog import LoadedTable
+from sqlext.catalog.identifier import quoted
 from sqlext.command.batch_statement import unless_ran_before
 from sqlext.command.change.rerun import run_with_reruns
 from sqlext.command.change.row_level import Target, load_target
@@ -27,7 +28,7 @@ from sqlext.command.upsert.upsert import require_upsertable
 from sqlext.command.write_operation import WriteOperation
 from sqlext.errors import AnalysisError, NotFoundError, UnsupportedError
 from sqlext.local.constraint_check import with_violations
-from sqlext.local.given_rows import GivenRows, arrow_rows, rows_for
+from sqlext.local.given_rows import GivenRows, arrow_rows, names_of, rows_for
 from sqlext.local.keyed_write import replace_by_key
 from sqlext.local.local_care import care_without_session
 from sqlext.local.local_changes import changes_between
@@ -59,7 +60,7 @@ Rows: TypeAlias = Any
 _EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class LocalTable:
     """A table of a catalog, or of a folder. Each call works on its newest version; nothing is kept open.
 
@@ -72,9 +73,12 @@ class LocalTable:
     [{'buyer': 'Bo'}]
     """
 
-    _environment: Environment = field(repr=False)
+    _environment: Environment
     _parts: tuple[str, ...]
-    _by_path: LoadedTable | None = field(default=None, repr=False)
+    _by_path: LoadedTable | None = None
+
+    def __repr__(self) -> str:
+        return f"LocalTable({quoted(*self._parts)!r})"
 
     @property
     def name(self) -> str:
@@ -135,7 +139,7 @@ class LocalTable:
         version = self._version(_place(snapshot, as_of, self.name))
         fields = stored_fields(version.schema)
         if columns is not None:
-            fields = tuple(resolve_column(version.schema, name) for name in columns)
+            fields = tuple(resolve_column(version.schema, name) for name in names_of(columns))
             missing = [one.name for one in fields if one not in stored_fields(version.schema)]
             if missing:
                 reason = f"{', '.join(missing)} is of type unknown, and holds nulls alone"
@@ -143,7 +147,8 @@ class LocalTable:
         condition = every_row() if where is None else row_condition(where, version.schema)
         stored = columns_of(fields).shape(lineage=False, origins=False)
         shown = _shown(schema_to_arrow(Schema(fields)), stored)
-        found = selected_rows(self._environment, version, condition, fields)
+        # Rows without any column are counted by one that is read.
+        found = selected_rows(self._environment, version, condition, fields or stored_fields(version.schema)[:1])
         return pa.RecordBatchReader.from_batches(shown, (_as_shown(batch, shown) for batch in found))
 
     def to_polars(
@@ -227,7 +232,7 @@ class LocalTable:
         """
 
         def write(environment: Environment, target: Target) -> Counts:
-            target = told_apart_by(target, [(name,) for name in equality_field_columns])
+            target = told_apart_by(target, [(name,) for name in names_of(equality_field_columns)])
             require_upsertable(target)
             return _upsert(environment, target, self._rows(target, rows, by_key=True))
 
@@ -355,6 +360,8 @@ def _shown(filed: pa.Schema, stored: pa.Schema | None = None) -> pa.Schema:
 
 
 def _as_shown(batch: pa.RecordBatch, shown: pa.Schema) -> pa.RecordBatch:
+    if not len(shown):
+        return batch.select([])
     columns = [
         column.cast(field.type) if column.type != field.type else column
         for column, field in zip(batch.columns, shown, strict=True)

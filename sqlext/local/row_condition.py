@@ -137,7 +137,8 @@ def _parsed(text: str, what: str) -> exp.Expression:
             "PARSE_SYNTAX_ERROR", near=told.get("highlight") or text, line=line, column=column, expected="a condition"
         ) from None
     if len(trees) != 1 or trees[0] is None:
-        raise _refused(text, "it is not one expression", what)
+        near = text.strip() or "the end"
+        raise ParseError("PARSE_SYNTAX_ERROR", near=near, line=1, column=1, expected="one condition")
     tree: exp.Expression = trees[0]
     return tree
 

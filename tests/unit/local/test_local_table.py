@@ -35,6 +35,47 @@ def table(tmp_path: Path) -> LocalTable:
     return created(open_lake(tmp_path), _KEYED)
 
 
+def test_rows_without_columns_are_still_counted(table: LocalTable) -> None:
+    table.append([{"id": id, "v": None} for id in range(5)])
+    assert table.to_arrow([]).num_rows == 5
+    assert table.to_arrow(columns=[], where="id > 2").num_rows == 2
+    assert table.to_batches([]).read_all().num_columns == 0
+    assert table.to_arrow([], where="id > 7").num_rows == 0
+
+
+def test_one_name_is_not_a_list_of_letters(tmp_path: Path) -> None:
+    lake = open_lake(tmp_path)
+    schema = pa.schema([("key", pa.int64()), ("part", pa.string()), ("k", pa.int64())])
+    table = lake.create_table("db.named", schema, primary_key="key", partitioned_by="part")
+    assert table.key == ("key",)
+    table.append([{"key": 1, "part": "a", "k": 2}])
+    assert table.to_arrow("key").to_pylist() == [{"key": 1}]
+    assert table.metadata("partitions").num_rows == 1
+    plain = lake.create_table("db.plain", schema)
+    plain.upsert([{"key": 1, "part": "a", "k": 2}], equality_field_columns="key")
+    plain.upsert([{"key": 1, "part": "b", "k": 3}], equality_field_columns="key")
+    assert plain.to_arrow("part").to_pylist() == [{"part": "b"}]
+
+
+def test_a_table_is_shown_by_its_name(table: LocalTable, tmp_path: Path) -> None:
+    assert repr(table) == "LocalTable('local.db.t')"
+    lake = open_lake(tmp_path)
+    lake.create_table("CREATE TABLE db.`a.b` (id INT)")
+    assert repr(lake.table("db.`a.b`").branch("x-y")) == "LocalTable('local.db.`a.b`.`branch_x-y`')"
+
+
+def test_what_is_no_row_is_told(table: LocalTable) -> None:
+    with refused("LOCAL_ROWS_REFUSED", "they are list with int in it"):
+        table.append([5])
+    with refused("LOCAL_ROWS_REFUSED", "they are dict, not"):
+        table.upsert({"id": 1})
+    for condition in ("", "  ", "id = 1; id = 2"):
+        with refused("PARSE_SYNTAX_ERROR", "expected one condition"):
+            table.delete(where=condition)
+    with refused("CATALOG_OPTION_REQUIRED", "has no warehouse"):
+        sqlext.local.open("")
+
+
 def test_rows_come_back_as_they_were_given(tmp_path: Path) -> None:
     table = created(
         open_lake(tmp_path),
@@ -127,7 +168,7 @@ def test_columns_are_named(table: LocalTable) -> None:
         table.append([{"id": 1, "w": 2}])
     with refused("LOCAL_ROWS_REFUSED", "same columns"):
         table.append([{"id": 1}, {"id": 2, "v": "x"}])
-    with refused("LOCAL_ROWS_REFUSED", "a int"):
+    with refused("LOCAL_ROWS_REFUSED", "they are int, not"):
         table.append(3)
     with refused("UNRESOLVED_COLUMN.WITH_SUGGESTION"):
         table.to_arrow(["w"])
