@@ -35,7 +35,7 @@ def is_catalog(spark: SparkSession, name: str) -> bool:
 def current_catalog(spark: SparkSession, named: str | None = None) -> str:
     """The session's current catalog. Raises NotFoundError CATALOG_NOT_FOUND unless it is one of sqlext, for the first
     part `named` of a name that begins with no catalog of sqlext, or else for the current catalog."""
-    current = spark.catalog.currentCatalog()
+    current = str(spark.catalog.currentCatalog())
     if not is_catalog(spark, current):
         raise NotFoundError("CATALOG_NOT_FOUND", name=named or current)
     return current

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from sqlext.scan.metadata_tables.constraints import CONSTRAINTS
 from sqlext.scan.metadata_tables.entries import ALL_ENTRIES, ENTRIES
 from sqlext.scan.metadata_tables.files import (
     ALL_DATA_FILES,
@@ -40,5 +41,6 @@ METADATA_TABLES: Mapping[str, MetadataTable] = MappingProxyType(
         "partitions": PARTITIONS,
         "position_deletes": POSITION_DELETES,
         "health": HEALTH,
+        "constraints": CONSTRAINTS,
     }
 )

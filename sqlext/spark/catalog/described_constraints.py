@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from sqlext.properties import KEY_ENFORCED, KEY_RELY
+from sqlext.scan.metadata_tables.constraints import required_paths
 from sqlext.spec.constraint import check_constraints, generated_columns
 from sqlext.spec.identity_column import identity_columns
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.schema import Schema
-from sqlext.spec.types import NestedField, StructType
 from sqlext.sql.literal import write_default_text
 from sqlext.sql.tokens.quoting import quote_name
 
@@ -49,15 +49,6 @@ def _key(metadata: TableMetadata, schema: Schema) -> Iterator[tuple[str, str, st
 
 
 def _required(schema: Schema) -> Iterator[tuple[str, str, str]]:
-    names = ", ".join(map(quote_name, _required_paths(schema.fields, ())))
+    names = ", ".join(map(quote_name, required_paths(schema.fields)))
     if names:
         yield "Not Null", names, ""
-
-
-def _required_paths(fields: Sequence[NestedField], above: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
-    for field in fields:
-        path = (*above, field.name)
-        if field.required:
-            yield path
-        if isinstance(field.type, StructType):
-            yield from _required_paths(field.type.fields, path)
