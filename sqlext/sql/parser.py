@@ -77,6 +77,12 @@ _EXPLAIN = re.compile(
     rf"(?=(?:INSERT|UPSERT|DELETE|UPDATE|MERGE|WITH){_GAP})",
     re.IGNORECASE,
 )
+# Statements that Spark does not know, or of which its plan says what is not so.
+_EXPLAIN_OTHER = re.compile(
+    rf"{_GAP}*EXPLAIN{_GAP}+(?:(?:LOGICAL|FORMATTED|EXTENDED|CODEGEN|COST){_GAP}+)?"
+    rf"(?=(?:CALL|OPTIMIZE|VACUUM|UNDROP|RESTORE|PREVIEW){_GAP})",
+    re.IGNORECASE,
+)
 _EXPLAIN_COMMIT = re.compile(rf"{_GAP}*EXPLAIN{_GAP}+COMMIT\b", re.IGNORECASE)
 _EXPLAIN_MODES = {
     "LOGICAL": "extended",
@@ -97,7 +103,7 @@ def may_be_ours(text: str) -> bool:
     head = _HEAD.match(text)
     if head is None or head[1].upper() in _HEADS | TRANSACTION_HEADS:
         return True
-    return any(one.match(text) is not None for one in (_EXPLAIN, _EXPLAIN_COMMIT, _PREVIEW))
+    return any(one.match(text) is not None for one in (_EXPLAIN, _EXPLAIN_OTHER, _EXPLAIN_COMMIT, _PREVIEW))
 
 
 def parse(
@@ -131,8 +137,9 @@ def parse(
     # A misplaced hint OPTIONS is refused in any statement. Other hints reach Spark as they are written, within slices.
     with_versions(text, **settings)
     explained = _EXPLAIN.match(text)
-    previewed = None if explained is not None else _PREVIEW.match(text)
-    before = explained or previewed
+    other = _EXPLAIN_OTHER.match(text)
+    previewed = _PREVIEW.match(text)
+    before = explained or other or previewed
     if before is not None:
         # Blanks for EXPLAIN or PREVIEW keep the line and column of errors.
         statement = parse(
@@ -152,6 +159,14 @@ def parse(
                 f"{verb} of a statement with RETURNING",
                 "it changes nothing, so that no rows return. Leave RETURNING out",
             )
+        if other is not None:
+            if statement is not None:
+                TokenCursor(text, **settings).refuse(
+                    "EXPLAIN of this statement",
+                    "it explains queries and changes of rows. PREVIEW shows the rows that a change would make, and"
+                    " arguments such as dry_run what a procedure would do",
+                )
+            return None
         if previewed is not None:
             # Only sqlext has PREVIEW, so one of another statement gets an error of its own.
             if changes is None:

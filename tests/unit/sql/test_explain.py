@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from sqlext.errors import UnsupportedError
 from sqlext.sql.parser import may_be_ours, parse
 from sqlext.sql.statements.statement import Delete, Explain, Insert, Merge, Update
 from sqlext.sql.statements.transaction_statement import ExplainCommit
@@ -52,3 +53,27 @@ def test_what_is_not_that(text: str) -> None:
 )
 def test_what_spark_explains(text: str) -> None:
     assert parse(text, catalogs=("lake",), current=("spark_catalog", "default")) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CALL lake.system.compact('db.t')",
+        "OPTIMIZE lake.db.t",
+        "VACUUM lake.db.t",
+        "UNDROP TABLE lake.db.t",
+        "RESTORE TABLE lake.db.t TO VERSION AS OF 1",
+        "PREVIEW DELETE FROM lake.db.t",
+    ],
+)
+@pytest.mark.parametrize("mode", ["", "EXTENDED "])
+def test_what_only_sqlext_runs_and_does_not_explain(text: str, mode: str) -> None:
+    assert parse(text, catalogs=("lake",), current=("spark_catalog", "default")) is not None
+    assert may_be_ours(f"EXPLAIN {mode}{text}")
+    with pytest.raises(UnsupportedError, match="EXPLAIN of this statement"):
+        parse(f"EXPLAIN {mode}{text}", catalogs=("lake",), current=("spark_catalog", "default"))
+
+
+def test_a_call_of_another_catalog_is_explained_by_spark() -> None:
+    text = "EXPLAIN CALL other.system.compact('db.t')"
+    assert parse(text, catalogs=("lake",), other_catalogs=("other",), current=("spark_catalog", "default")) is None
