@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from pyspark.sql import SparkSession
 
@@ -16,7 +17,7 @@ from sqlext.command.environment import Environment
 from sqlext.command.plan.change_plan import Way
 from sqlext.commit.actions.consumer import stored_consumers
 from sqlext.commit.loop.conflict import SERIALIZABLE
-from sqlext.errors import AnalysisError
+from sqlext.errors import AnalysisError, NotFoundError
 from sqlext.properties import MAX_RERUNS
 from sqlext.spark.session.session_settings import session_id
 from sqlext.spec.expression import AlwaysTrue, Predicate
@@ -133,10 +134,11 @@ def _rows(predicate: Predicate, schema: Schema) -> str:
 
 
 def _in_the_way(environment: Environment, spark: SparkSession, target: Target) -> Sequence[str]:
-    """What this application has running or waiting on the table."""
+    """What others have committed since the session's transaction has read the table, and what this application has
+    running or waiting on it."""
     metadata, session = target.table.metadata, session_id(spark)
     parts = (target.name.catalog, *target.table.identifier.namespace, target.table.identifier.name)
-    lines = []
+    lines = [f"{told(one)}, committed since the transaction has read the table" for one in _since(environment, target)]
     others = environment.transactions.changing(parts, besides=session)
     if others:
         lines.append(
@@ -154,6 +156,19 @@ def _in_the_way(environment: Environment, spark: SparkSession, target: Target) -
     if streams:
         lines.append(f"streams of the session that write to the table: {_named(streams)}")
     return lines
+
+
+def _since(environment: Environment, target: Target) -> Sequence[Snapshot]:
+    """The newest snapshots that the table has, and not in the session's transaction."""
+    if not environment.is_in_transaction:
+        return []
+    catalog = replace(environment.catalogs, transaction=None).catalog(target.name.catalog)
+    try:
+        newest = catalog.load_table(target.table.identifier).metadata
+    except NotFoundError:  # the transaction has created it, or another has dropped it
+        return []
+    unread = [one for one in newest.snapshots if target.table.metadata.snapshot_or_none(one.snapshot_id) is None]
+    return unread[-_MOST_NAMED:]
 
 
 def _named(names: Sequence[str]) -> str:

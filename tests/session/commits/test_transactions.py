@@ -214,3 +214,25 @@ def test_scripts_are_left_to_spark(spark: SparkSession) -> None:
     # Spark 4.0 has them only so.
     session.conf.set("spark.sql.scripting.enabled", True)
     assert session.sql("BEGIN SELECT 7 AS seven; END").collect()[0].seven == 7
+
+
+def test_explain_tells_what_others_have_committed_since(spark: SparkSession, accounts: tuple[str, str]) -> None:
+    first, second = accounts
+    change = "UPDATE {} SET balance = balance + 1 WHERE id = 1"
+
+    def since(table: str) -> list[str]:
+        plan: str = spark.sql(f"EXPLAIN {change.format(table)}").first()[0]
+        return [line for line in plan.splitlines() if "committed since the transaction has read the table" in line]
+
+    spark.sql("BEGIN")
+    for table in accounts:
+        spark.sql(change.format(table))
+    assert since(first) == since(second) == []
+    spark.newSession().sql(change.format(first))
+    other = spark.newSession().sql(f"SELECT snapshot_id FROM {first}.snapshots ORDER BY committed_at DESC").first()[0]
+    (told,) = since(first)
+    assert told.startswith(f"in the way now: snapshot {other} (overwrite by sqlext, ")
+    assert since(second) == []
+    with pytest.raises(AnalysisException, match="TRANSACTION_CONFLICT"):
+        spark.sql("COMMIT")
+    assert since(first) == []
