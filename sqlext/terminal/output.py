@@ -83,6 +83,12 @@ def print_error(text: str) -> None:
     console(to_errors=True).print(Text(shown(text), style="red"))
 
 
+def print_error_lines(text: str) -> None:
+    """Prints lines of text, such as a statement with a mark below its fault, to standard error."""
+    for line in text.splitlines():
+        print_error(line)
+
+
 def plain(value: Any) -> Any:
     """A value as JSON has it: dates and times as ISO 8601, decimals as text, bytes as hexadecimal digits, NaN and
     infinities as their names."""

@@ -15,7 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlext.any_session import catalog_class
 from sqlext.spark_session import configure
 from sqlext.terminal.named_catalog import NamedCatalog
-from sqlext.terminal.output import print_error, print_json, print_line, print_rows
+from sqlext.terminal.output import print_error_lines, print_json, print_line, print_rows
 from sqlext.terminal.table_rows import cell
 
 
@@ -25,7 +25,7 @@ def print_statement(named: NamedCatalog, text: str, most: int | None, *, as_json
         try:
             _print(spark.sql(text), most, as_json)
         except PySparkException as error:
-            print_error(_told(error))
+            print_error_lines(_told(error))
             return False
     return True
 
@@ -98,5 +98,5 @@ def _quiet_start() -> Iterator[None]:
 
 
 def _told(error: PySparkException) -> str:
-    """The message without the plan and the stack of the JVM behind it."""
+    """The message without the plan and the stack of the JVM behind it, whose condition stands in the first line."""
     return str(error).partition("\n\nJVM stacktrace")[0].partition(";\n'")[0].strip()

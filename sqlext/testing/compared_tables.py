@@ -50,12 +50,12 @@ class TableDifference:
 
     def __str__(self) -> str:
         if not self:
-            return f"the tables are equal: {self.actual_rows} rows"
+            return f"the tables are equal: {_counted(self.actual_rows)}"
         return "\n".join(self._report())
 
     def _report(self) -> Iterator[str]:
         by = ", ".join(self.key) or "all columns"
-        yield f"the tables differ, compared by {by}: {self.actual_rows} rows, expected {self.expected_rows}"
+        yield f"the tables differ, compared by {by}: {_counted(self.actual_rows)}, expected {self.expected_rows}"
         if self.missing_columns:
             yield f"missing columns: {', '.join(self.missing_columns)}"
         if self.unexpected_columns:
@@ -63,7 +63,7 @@ class TableDifference:
         yield from self._bounded("missing rows", [_shown(row, self.key) for row in self.missing])
         yield from self._bounded("unexpected rows", [_shown(row, self.key) for row in self.unexpected])
         yield from self._bounded("different rows", [_differing(one) for one in self.different])
-        counts = [f"{_shown(key)}: {actual} rows, {expected} expected" for key, actual, expected in self.repeated]
+        counts = [f"{_shown(key)}: {_counted(actual)}, {expected} expected" for key, actual, expected in self.repeated]
         yield from self._bounded("keys of another number of rows", counts)
 
     def _bounded(self, title: str, lines: Sequence[str]) -> Iterator[str]:
@@ -72,6 +72,10 @@ class TableDifference:
             yield from (f"  {line}" for line in lines[: self.most_rows])
         if len(lines) > self.most_rows:
             yield f"  and {len(lines) - self.most_rows} more"
+
+
+def _counted(rows: int) -> str:
+    return f"{rows} row" if rows == 1 else f"{rows} rows"
 
 
 def table_difference(

@@ -115,6 +115,8 @@ def simulate(pytestconfig: pytest.Config, faults: Faults) -> Callable[..., None]
     """`sqlext.testing.simulator.simulate` with the seeds of the options `--sqlext-seed` and `--sqlext-seeds`, and the
     test's `faults`."""
     first, count = pytestconfig.getoption("--sqlext-seed"), pytestconfig.getoption("--sqlext-seeds")
+    if count < 1:
+        raise pytest.UsageError(f"--sqlext-seeds={count} would test nothing: it is at least 1")
     simulator = import_module("sqlext.testing.simulator")
     return partial(simulator.simulate_seeds, range(first, first + count), faults=faults)
 

@@ -73,7 +73,14 @@ def history_of(
 ) -> tuple[Step, ...]:
     """The history of a seed, with `keys` different keys.
 
-    Raises ValueError for a type that no values are drawn of, and if the columns of the key have too few values."""
+    Raises ValueError for a type that no values are drawn of, if the columns of the key have too few values, for columns
+    that the table has not, and for a history in which nothing would happen."""
+    for name, number in (("steps", steps), ("keys", keys), ("most_changes", most_changes)):
+        if number < 1:
+            raise ValueError(f"a history of {name}={number} tests nothing: it is at least 1")
+    for name in (*key, *values):
+        if name not in schema.names:
+            raise ValueError(f"the table has no column {name}: it has {', '.join(schema.names)}")
     rng = random.Random(f"sqlext history {seed}")
     known = _keys(schema, key, rng, keys, values)
     return tuple(_step(rng, schema, key, known, most_changes, rates, values) for _ in range(steps))

@@ -46,7 +46,7 @@ def simulate(
     most_changes: int = 4,
     values: Values | None = None,
     model: Model = last_wins,
-    key: Sequence[str] | None = None,
+    key: str | Sequence[str] | None = None,
     read: Callable[[], Any] | None = None,
     atomic: bool = True,
     attempts: int = 3,
@@ -70,7 +70,8 @@ def simulate(
 
     The table is of `sqlext.local`; one of a Spark session is the same table there, by the same catalog.
 
-    Raises ValueError for a table without a key, and for columns of a type that nothing is drawn of.
+    Raises ValueError for a table without a key, for columns that it has not or of a type that nothing is drawn of, and
+    for a history in which nothing would happen.
 
         >>> from sqlext.testing import TemporaryCatalog, make_table
         >>> from sqlext.testing.simulator import simulate
@@ -79,7 +80,7 @@ def simulate(
         >>> simulate(lambda batch: orders.upsert(batch.rows()), orders, seed=7)
     """
     __tracebackhide__ = True
-    by = tuple(key) if key is not None else table.key
+    by = table.key if key is None else (key,) if isinstance(key, str) else tuple(key)
     if not by:
         raise ValueError(f"{table.name} has no key by which its rows can be found: tell one by key=")
     history = history_of(

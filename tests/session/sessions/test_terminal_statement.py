@@ -42,6 +42,7 @@ def test_an_error_is_told_without_a_stack(tmp_path: Path, statement: str) -> Non
     done = sqlext(tmp_path, statement)
     assert (done.returncode, done.stdout) == (1, "")
     assert "SQLSTATE" in done.stderr
+    assert "\\n" not in done.stderr
     assert not [one for one in ("\tat ", "Traceback", "WARN ") if one in done.stderr], done.stderr
 
 

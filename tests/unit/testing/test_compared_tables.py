@@ -104,6 +104,10 @@ def test_rows_that_come_more_than_once() -> None:
     assert not table_difference(twice, twice, key="id")
     assert table_difference(twice, once, key="id").repeated == (({"id": 1}, 2, 1),)
     assert "id=1: 2 rows, 1 expected" in str(table_difference(twice, once, key="id"))
+    assert "id=1: 1 row, 2 expected" in str(table_difference(once, twice, key="id"))
+    assert str(table_difference(once, twice)).startswith(
+        "the tables differ, compared by all columns: 1 row, expected 2"
+    )
     assert table_difference(once, twice, key="id").repeated == (({"id": 1}, 1, 2),)
     assert table_difference(twice, once).unexpected == ({"id": 1, "v": "a"},)
     assert table_difference(once, twice).missing == ({"id": 1, "v": "a"},)

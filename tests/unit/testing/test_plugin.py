@@ -175,6 +175,8 @@ def test_wrong_pipelines_are_found_and_their_seeds_replayed(project: pytest.Pyte
     result.stdout.fnmatch_lines(["*SimulationFailed: seed 10*the pipeline has returned, and the tables differ*"])
     told = [line for line in result.outlines if "with pytest, --sqlext-seed=" in line and line.startswith("E")]
     assert len(told) == 2
+    none = project.runpytest_subprocess("-q", "--sqlext-seeds=0")
+    none.assert_outcomes(errors=3)
     replay = told[0].rpartition("with pytest, ")[2].split()
     again = project.runpytest_subprocess("-q", "-k", "drops", *replay)
     again.assert_outcomes(failed=1, deselected=2)

@@ -264,6 +264,22 @@ def test_what_cannot_be_drawn_is_refused(lake: LocalCatalog, orders: LocalTable)
         random_row(schema, random.Random(1), {})
 
 
+@pytest.mark.parametrize("given", [{"steps": 0}, {"keys": 0}, {"most_changes": -1}])
+def test_a_history_in_which_nothing_would_happen_is_refused(orders: LocalTable, given: Mapping[str, Any]) -> None:
+    with pytest.raises(ValueError, match="tests nothing"):
+        simulate(applies(orders), orders, seed=1, **given)
+
+
+@pytest.mark.parametrize("given", [{"values": {"nope": lambda rng: 1}}, {"key": ["nope"]}, {"key": "nope"}])
+def test_columns_that_the_table_has_not_are_refused(orders: LocalTable, given: Mapping[str, Any]) -> None:
+    with pytest.raises(ValueError, match="the table has no column nope"):
+        simulate(applies(orders), orders, seed=1, **given)
+
+
+def test_the_key_may_be_one_name(orders: LocalTable) -> None:
+    simulate(applies(orders), orders, seed=1, steps=2, key=orders.key[0])
+
+
 def test_values_of_ones_own(lake: LocalCatalog) -> None:
     columns = "id STRING, amount DECIMAL(9, 2), CONSTRAINT some CHECK (amount > 0)"
     table = make_table(lake, columns, name="db.t", key="id")
