@@ -82,8 +82,8 @@ class LocalTable:
 
     @property
     def name(self) -> str:
-        """The name in the catalog, with its branch if it has one."""
-        return str(TableName(self._parts[1:]))
+        """The name in the catalog, as `table` takes it, with its branch if it has one."""
+        return quoted(*self._parts[1:])
 
     @property
     def schema(self) -> pa.Schema:
@@ -328,6 +328,9 @@ def _as_batch(environment: Environment, batch: tuple[str, int] | None) -> Enviro
     """The environment of a statement that is a batch. Raises AnalysisError SETTING_INVALID."""
     if batch is None:
         return environment
+    if not isinstance(batch, tuple) or len(batch) != 2:
+        allowed = "an application's id and the number of its batch, as (id, number)"
+        raise AnalysisError("SETTING_INVALID", name="batch", value=batch, allowed=allowed)
     try:
         known = Batch(application_id(batch[0]), batch_version(str(batch[1])))
     except ValueError as allowed:

@@ -61,7 +61,15 @@ def test_a_table_is_shown_by_its_name(table: LocalTable, tmp_path: Path) -> None
     assert repr(table) == "LocalTable('local.db.t')"
     lake = open_lake(tmp_path)
     lake.create_table("CREATE TABLE db.`a.b` (id INT)")
+    assert lake.table(lake.table("db.`a.b`").name).name == "db.`a.b`" == lake.tables("db")[0]
     assert repr(lake.table("db.`a.b`").branch("x-y")) == "LocalTable('local.db.`a.b`.`branch_x-y`')"
+
+
+@pytest.mark.parametrize("batch", ["x1", ("app",), ("app", 1, 2), ("app", "one"), 7])
+def test_what_is_no_batch_is_refused(table: LocalTable, batch: Any) -> None:
+    with refused("SETTING_INVALID", "batch="):
+        table.append([{"id": 1, "v": "a"}], batch=batch)
+    assert table.to_arrow().num_rows == 0
 
 
 def test_what_is_no_row_is_told(table: LocalTable) -> None:
