@@ -89,4 +89,5 @@ def _partition(named: NamedTable, file: ContentFile) -> str:
     for field, value in zip(spec.fields, file.partition, strict=True):
         if isinstance(field.transform, BucketTransform):
             told[field.name] = None if value is None else str(value)
-    return "/".join(f"{name}={'null' if value is None else value}" for name, value in told.items())
+    names = (field.name for field in spec.fields if field.name in told)
+    return "/".join(f"{name}={'null' if told[name] is None else told[name]}" for name in names)

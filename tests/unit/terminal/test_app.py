@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import os
+import re
 import subprocess
 import sys
 from dataclasses import replace
@@ -126,6 +127,13 @@ def test_files_are_limited_and_what_is_left_out_is_said(run: CommandLine) -> Non
     assert "2 of 3 files are left out" in run("files", "db.orders", "-n", "1").out
     assert "day=2026-01-01" in run("files", "db.orders", "--limit", "0").out
     assert run("files", "db.empty", "--json").document["files"] == []
+
+
+def test_a_partition_has_its_fields_in_their_order(run: CommandLine, lake: Lake) -> None:
+    lake.create("CREATE TABLE parts (id BIGINT, who STRING) PARTITIONED BY (bucket(3, id), who)")
+    lake.append("parts", id=[1], who=["ada"])
+    (told,) = run("files", "db.parts", "--json").document["files"]
+    assert re.fullmatch(r"id_bucket=[0-2]/who=ada", told["partition"])
 
 
 def test_health_has_the_measures_and_what_care_would_do(run: CommandLine) -> None:
