@@ -33,7 +33,7 @@ from sqlext.spec.schema import Schema
 from sqlext.spec.transform import VoidTransform
 from sqlext.spec.types import NestedField
 from sqlext.sql.layout_terms import partition_term, sort_term
-from sqlext.sql.literal import write_default_text
+from sqlext.sql.literal import shown_default_text
 from sqlext.sql.syntax.type_text import ddl_type_text
 
 COMMITS = 20
@@ -144,7 +144,7 @@ def _filled_in(field: NestedField, generated: str | None) -> str | None:
     """What a writer gives to a column that is left out."""
     if generated is not None:
         return generated
-    return None if field.write_default is None else write_default_text(field)
+    return None if field.write_default is None else shown_default_text(field)
 
 
 def _type(field: NestedField, lengths: Mapping[int, int]) -> str:

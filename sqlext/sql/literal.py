@@ -56,6 +56,18 @@ def literal_text(type: Type, value: Any) -> str:
     raise UnsupportedError("UNSUPPORTED_TYPE", type=type, reason="columns of this type have no default but null")
 
 
+def shown_default_text(field: NestedField) -> str:
+    """The column's write default as a person would write it: numbers without the cast that makes them exact."""
+    match field.type:
+        case IntegerType() | LongType() if field.write_default is not None:
+            return str(field.write_default)
+        case DecimalType() if field.write_default is not None:
+            return f"{field.write_default:f}"
+        case FloatType() | DoubleType() if field.write_default is not None:
+            return _float_text(field.write_default)
+    return write_default_text(field)
+
+
 def write_default_text(field: NestedField) -> str:
     """The column's write default as an expression; NULL without one. Raises as `literal_text`."""
     return literal_text(field.type, field.write_default)

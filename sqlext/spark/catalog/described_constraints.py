@@ -10,7 +10,7 @@ from sqlext.spec.constraint import check_constraints, generated_columns
 from sqlext.spec.identity_column import identity_columns
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.schema import Schema
-from sqlext.sql.literal import write_default_text
+from sqlext.sql.literal import shown_default_text
 from sqlext.sql.tokens.quoting import quote_name
 
 
@@ -20,7 +20,7 @@ def described_constraints(metadata: TableMetadata, schema: Schema) -> Sequence[t
     rows = [*_key(metadata, schema), *_required(schema)]
     rows += [(f"Check {check.name}", check.expression, "") for check in check_constraints(metadata.properties)]
     rows += [
-        (f"Default of {quote_name((field.name,))}", write_default_text(field), "")
+        (f"Default of {quote_name((field.name,))}", shown_default_text(field), "")
         for field in schema.fields
         if field.write_default is not None
     ]

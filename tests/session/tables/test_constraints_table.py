@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pyspark.sql import Row, SparkSession
 
+import sqlext
+
 
 def test_all_rules_of_rows_are_told(spark: SparkSession, table_name: str) -> None:
     spark.sql(
@@ -33,3 +35,20 @@ def test_all_rules_of_rows_are_told(spark: SparkSession, table_name: str) -> Non
     assert spark.sql(f"{query} WHERE constraint_type = 'PRIMARY KEY'").first() == Row(
         constraint_type="PRIMARY KEY", name=None, columns=["id", "a.b"], expression=None, enforced=True
     )
+
+
+def test_defaults_are_shown_as_they_are_written(spark: SparkSession, table_name: str) -> None:
+    given = {
+        "INT": "-1",
+        "BIGINT": "7",
+        "DECIMAL(9, 2)": "1.50",
+        "DOUBLE": "0.5",
+        "STRING": "'x'",
+        "BOOLEAN": "true",
+        "DATE": "DATE '2026-01-31'",
+    }
+    columns = ", ".join(f"c{number} {type} DEFAULT {text}" for number, (type, text) in enumerate(given.items()))
+    spark.sql(f"CREATE TABLE {table_name} ({columns}) TBLPROPERTIES ('format-version'='3')")
+    told = {row.col_name: row.data_type for row in spark.sql(f"DESCRIBE {table_name}").collect()}
+    shown = [told[f"Default of `c{number}`"] for number in range(len(given))]
+    assert shown == [one.default for one in sqlext.table(spark, table_name).describe().columns] == list(given.values())
