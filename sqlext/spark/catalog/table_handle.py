@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, fields
 
+from sqlext.catalog.identifier import quoted
+
 # What follows a table's name, as in Paimon, for its data files without deletes.
 READ_OPTIMIZED = "ro"
 
@@ -46,7 +48,7 @@ class TableHandle:
 
     @property
     def full_name(self) -> str:
-        """The dotted name, for messages."""
+        """The name as in SQL, for messages."""
         parts = [*([self.catalog] if self.catalog else []), *self.namespace, self.name]
         ending = [READ_OPTIMIZED] if self.read_optimized else [self.metadata_table] if self.metadata_table else []
-        return ".".join([*parts, *ending])
+        return quoted(*parts, *ending)

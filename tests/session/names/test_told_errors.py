@@ -212,3 +212,17 @@ def test_a_table_is_made_in_a_namespace_that_is_there(spark: SparkSession) -> No
     with pytest.raises(AnalysisException, match="SCHEMA_NOT_FOUND"):
         spark.range(1).writeTo("lake.absent.t").create()
     assert "absent" not in [row[0] for row in spark.sql("SHOW NAMESPACES IN lake").collect()]
+
+
+def test_the_way_out_names_a_table_as_sql_does(spark: SparkSession, table_name: str) -> None:
+    table = f"{table_name.rpartition('.')[0]}.`a.b ``c`"
+    spark.sql(f"CREATE TABLE {table} (id INT)")
+    try:
+        for wrong in (f"SELECT * FROM {table} VERSION AS OF 5", f"SELECT * FROM {table}.branch_nope"):
+            with pytest.raises(AnalysisException, match=r"(SNAPSHOT|REFERENCE)_NOT_FOUND") as refused:
+                spark.sql(wrong)
+            way_out = re.search(r"SELECT \* FROM .*(?= lists)", str(refused.value))
+            assert way_out is not None
+            assert spark.sql(way_out[0]).count() >= 0
+    finally:
+        spark.sql(f"DROP TABLE {table}")
