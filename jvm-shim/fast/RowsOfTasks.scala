@@ -56,9 +56,13 @@ case class RowsOfTasksExec(by: Seq[Expression], child: SparkPlan, tasks: Int, ta
 }
 
 object RowsOfTasks {
-  /** Whether rows go to tasks by a hash, and all columns can be packed without Spark's ArrowWriter. */
-  def canBePacked(spread: RepartitionByExpression): Boolean =
-    spread.partitioning.isInstanceOf[HashPartitioning] && spread.child.output.forall(one => Packing.hasOwnForm(one.dataType))
+  /** Whether rows go to tasks by a hash, all columns can be packed without Spark's ArrowWriter, and enough rows of each task
+    * may wait: Python takes as long for a packed value of few rows as for one of some hundreds. */
+  def canBePacked(spread: RepartitionByExpression): Boolean = {
+    val columns = spread.child.output
+    spread.partitioning.isInstanceOf[HashPartitioning] && columns.forall(one => Packing.hasOwnForm(one.dataType)) &&
+      spread.numPartitions.toLong * columns.map(_.dataType.defaultSize).sum * RowsByTask.fewestRows <= RowsByTask.mostBytes
+  }
 
   /** For each partition a number that Spark's hash gives to it. */
   def keys(partitions: Int): Array[Int] = {
@@ -138,7 +142,8 @@ private class RowsByTask(types: Array[DataType], numberOf: UnsafeProjection, key
 
 private object RowsByTask {
   private val mostRows = 4096
-  private val mostBytes = 32L * 1024 * 1024
+  val fewestRows = 512
+  val mostBytes: Long = 32L * 1024 * 1024
 }
 
 /** The values of one column for each of `tasks`; see `Packing.hasOwnForm` for its type. */

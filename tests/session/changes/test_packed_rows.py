@@ -158,7 +158,7 @@ def _computed_and_filtered(rows: DataFrame) -> DataFrame:
 @pytest.mark.parametrize("query", [_all, _computed_and_filtered, _none], ids=["columns", "rows", "none"])
 @pytest.mark.parametrize(
     ("tasks", "by"),
-    [(7, ["text"]), (None, ["day"]), (3, ["trunc(day, 'YEAR')", "tiny"]), (300, ["id"]), (2, ["NULL"])],
+    [(7, ["text"]), (None, ["day"]), (3, ["trunc(day, 'YEAR')", "tiny"]), (250, ["id"]), (2, ["NULL"])],
     ids=["7", "the session's", "3", "few rows each", "one of two"],
 )
 def test_rows_for_tasks_are_packed_before_the_shuffle(
@@ -184,9 +184,10 @@ def test_rows_for_tasks_are_packed_before_the_shuffle(
         lambda rows: rows.select("id", "tiny").repartitionByRange(4, "tiny"),
         lambda rows: rows.select("id", "tiny").repartition(4),
         lambda rows: rows.select("id", "tiny").repartition(1, "tiny"),
+        lambda rows: rows.select("id", *(F.col("id").alias(f"id{n}") for n in range(60))).repartition(200, "id"),
         lambda rows: rows.select("id", "tiny").repartition(4, "tiny").sortWithinPartitions("id"),
     ],
-    ids=["nested values", "by range", "by turns", "to one task", "sorted"],
+    ids=["nested values", "by range", "by turns", "to one task", "wide, to many tasks", "sorted"],
 )
 def test_other_rows_are_packed_after_the_shuffle(rows: DataFrame, spread: Callable[[DataFrame], DataFrame]) -> None:
     found = spread(rows)
