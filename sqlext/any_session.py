@@ -48,8 +48,10 @@ def transaction(
     """Runs the session's statements within the block as one transaction: COMMIT at its end, ROLLBACK on an error.
 
     A serializable transaction conflicts with changes of the tables that it read, too. The tables that the statements
-    name say which catalog it is of; a `catalog` that is given has to be there, before any statement runs. Raises
-    NotFoundError CATALOG_NOT_FOUND if the session has no such catalog of sqlext, ValueError for another isolation level.
+    name say which catalog it is of; a `catalog` that is given has to be there, before any statement runs.
+
+    Raises NotFoundError CATALOG_NOT_FOUND if the session has no such catalog of sqlext, ValueError for another isolation
+    level.
 
         >>> with sqlext.transaction(spark, "lake"):
         ...     _ = spark.sql("INSERT INTO lake.db.orders VALUES (7, 'Ida')")
