@@ -50,8 +50,8 @@ def transaction(
     A serializable transaction conflicts with changes of the tables that it read, too. The tables that the statements
     name say which catalog it is of; a `catalog` that is given has to be there, before any statement runs.
 
-    Raises NotFoundError CATALOG_NOT_FOUND if the session has no such catalog of sqlext, ValueError for another isolation
-    level.
+    Raises NotFoundError CATALOG_NOT_FOUND if the session has no such catalog of sqlext, ValueError for another level of
+    isolation.
 
         >>> with sqlext.transaction(spark, "lake"):
         ...     _ = spark.sql("INSERT INTO lake.db.orders VALUES (7, 'Ida')")
