@@ -49,9 +49,9 @@ class GivenRows:
     kinds: pa.ChunkedArray | None = None
 
 
-def names_of(columns: Sequence[str]) -> Sequence[str]:
+def names_of(columns: Sequence[str]) -> tuple[str, ...]:
     """The names of columns; a text is one name, and no sequence of letters."""
-    return [columns] if isinstance(columns, str) else columns
+    return (columns,) if isinstance(columns, str) else tuple(columns)
 
 
 def arrow_rows(rows: Any, schema: Schema, table: str) -> pa.Table:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
+from sqlext.local.given_rows import names_of
 from sqlext.testing.comparable_rows import GivenRows, Row, comparable, given_rows
 
 _MOST_ROWS = 10
@@ -103,7 +104,7 @@ def table_difference(
     is no table.
     """
     there, wanted = given_rows(actual), given_rows(expected)
-    by = (key,) if isinstance(key, str) else tuple(key) if key is not None else there.key or wanted.key
+    by = there.key or wanted.key if key is None else names_of(key)
     if (rtol or atol) and not by:
         raise ValueError("a tolerance needs a key: without one, rows are found by all of their values")
     compared = None if columns is None else (*by, *(name for name in columns if name not in by))

@@ -10,6 +10,7 @@ from typing import Any
 import pyarrow as pa
 from pyarrow import csv
 
+from sqlext.local.given_rows import names_of
 from sqlext.local.local_catalog import LocalCatalog
 from sqlext.local.local_table import LocalTable
 from sqlext.sql.tokens.quoting import quote_identifier, quote_name, quote_string
@@ -51,7 +52,7 @@ def make_table(
     parts = _parts(name)
     for depth in range(1, len(parts)):
         lake.create_namespace(quote_name(parts[:depth]))
-    by = (key,) if isinstance(key, str) else tuple(key)
+    by = names_of(key)
     if isinstance(columns, str):
         table = lake.create_table(_statement(parts, columns, by, partitioned_by, properties or {}))
     else:

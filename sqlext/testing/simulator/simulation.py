@@ -12,6 +12,7 @@ from typing import Any, TypeAlias
 
 import pyarrow as pa
 
+from sqlext.local.given_rows import names_of
 from sqlext.local.local_table import LocalTable
 from sqlext.testing.comparable_rows import comparable, given_rows
 from sqlext.testing.compared_tables import table_difference
@@ -80,7 +81,7 @@ def simulate(
         >>> simulate(lambda batch: orders.upsert(batch.rows()), orders, seed=7)
     """
     __tracebackhide__ = True
-    by = table.key if key is None else (key,) if isinstance(key, str) else tuple(key)
+    by = table.key if key is None else names_of(key)
     if not by:
         raise ValueError(f"{table.name} has no key by which its rows can be found: tell one by key=")
     history = history_of(
