@@ -35,14 +35,8 @@ def literal_text(type: Type, value: Any) -> str:
     match type:
         case BooleanType():
             return "true" if value else "false"
-        case IntegerType():
-            return f"CAST('{value}' AS INT)"
-        case LongType():
-            return f"CAST('{value}' AS BIGINT)"
-        case FloatType() | DoubleType():
-            return f"CAST('{_float_text(value)}' AS {spark_type_text(type)})"
-        case DecimalType():
-            return f"CAST('{value:f}' AS {spark_type_text(type)})"
+        case IntegerType() | LongType() | FloatType() | DoubleType() | DecimalType():
+            return f"CAST('{_number_text(type, value)}' AS {spark_type_text(type)})"
         case DateType():
             return f"DATE '{format_date(value)}'"
         case TimestampType():
@@ -58,13 +52,9 @@ def literal_text(type: Type, value: Any) -> str:
 
 def shown_default_text(field: NestedField) -> str:
     """The column's write default as a person would write it: numbers without the cast that makes them exact."""
-    match field.type:
-        case IntegerType() | LongType() if field.write_default is not None:
-            return str(field.write_default)
-        case DecimalType() if field.write_default is not None:
-            return f"{field.write_default:f}"
-        case FloatType() | DoubleType() if field.write_default is not None:
-            return _float_text(field.write_default)
+    is_number = isinstance(field.type, IntegerType | LongType | FloatType | DoubleType | DecimalType)
+    if is_number and field.write_default is not None:
+        return _number_text(field.type, field.write_default)
     return write_default_text(field)
 
 
@@ -75,6 +65,15 @@ def write_default_text(field: NestedField) -> str:
 
 def _moment(micros: int) -> str:
     return format_timestamp(micros, MICROS_PER_SECOND).replace("T", " ")
+
+
+def _number_text(type: Type, value: Any) -> str:
+    match type:
+        case FloatType() | DoubleType():
+            return _float_text(value)
+        case DecimalType():
+            return f"{value:f}"
+    return str(value)
 
 
 def _float_text(value: float) -> str:

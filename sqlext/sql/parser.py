@@ -72,15 +72,14 @@ _ALTER_CLAUSES: tuple[Callable[[TokenCursor, TableName], Statement | None], ...]
     parse_constraint_change,
     parse_alter_table,
 )
+_EXPLAIN_MODE = rf"{_GAP}*EXPLAIN{_GAP}+(?:(?P<mode>LOGICAL|FORMATTED|EXTENDED|CODEGEN|COST){_GAP}+)?"
 _EXPLAIN = re.compile(
-    rf"{_GAP}*EXPLAIN{_GAP}+(?:(?P<mode>LOGICAL|FORMATTED|EXTENDED|CODEGEN|COST){_GAP}+)?"
-    rf"(?=(?:INSERT|UPSERT|DELETE|UPDATE|MERGE|WITH){_GAP})",
+    rf"{_EXPLAIN_MODE}(?=(?:INSERT|UPSERT|DELETE|UPDATE|MERGE|WITH){_GAP})",
     re.IGNORECASE,
 )
 # Statements that Spark does not know, or of which its plan says what is not so.
 _EXPLAIN_OTHER = re.compile(
-    rf"{_GAP}*EXPLAIN{_GAP}+(?:(?:LOGICAL|FORMATTED|EXTENDED|CODEGEN|COST){_GAP}+)?"
-    rf"(?=(?:CALL|OPTIMIZE|VACUUM|UNDROP|RESTORE|PREVIEW){_GAP})",
+    rf"{_EXPLAIN_MODE}(?=(?:CALL|OPTIMIZE|VACUUM|UNDROP|RESTORE|PREVIEW){_GAP})",
     re.IGNORECASE,
 )
 _EXPLAIN_COMMIT = re.compile(rf"{_GAP}*EXPLAIN{_GAP}+COMMIT\b", re.IGNORECASE)
