@@ -224,16 +224,14 @@ private class NumbersByTask(dataType: DataType, width: Int, tasks: Int) extends 
 
   override def add(found: PackedBuffer, source: ColumnVector, rows: Int, numbers: Array[Int], places: Array[Int], counts: Array[Int]): Unit = {
     setNulls(source, rows, numbers, places)
-    var row = 0
-    while (row < rows) {
-      val task = numbers(row)
-      if (values(task) == null || values(task).length < counts(task) * width)
-        values(task) = ColumnByTask.room(values(task), counts(task).toLong * width)
-      row += 1
+    var task = 0
+    while (task < counts.length) {
+      if (counts(task) > 0) values(task) = ColumnByTask.room(values(task), counts(task).toLong * width)
+      task += 1
     }
     val PackedNumbers(array, offset, _) = found
     val to = Platform.BYTE_ARRAY_OFFSET.toLong
-    row = 0
+    var row = 0
     width match {
       case 8 => while (row < rows) {
         Platform.putLong(values(numbers(row)), to + 8L * places(row), Platform.getLong(array, offset + 8L * row))
