@@ -48,6 +48,7 @@ def _said(process: subprocess.Popen[str]) -> str:
     return process.stdout.readline().strip()
 
 
+@pytest.mark.turns(1, pool="stopped processes")
 def test_ctrl_c_in_a_long_write(spark: SparkSession, tmp_path: Path, shown_error: Callable[[str, str], None]) -> None:
     warehouse = tmp_path / "warehouse"
     process = _start(warehouse, "long")
@@ -70,6 +71,7 @@ def test_ctrl_c_in_a_long_write(spark: SparkSession, tmp_path: Path, shown_error
     assert not [trace for trace in ("Exception", "py4j", ours) if trace in errors], errors
 
 
+@pytest.mark.turns(1, pool="stopped processes")
 def test_kill_9_at_any_time(spark: SparkSession, tmp_path: Path) -> None:
     warehouse, rng = tmp_path / "warehouse", random.Random(3)
     acknowledged: set[int] = set()
@@ -89,6 +91,7 @@ def test_kill_9_at_any_time(spark: SparkSession, tmp_path: Path) -> None:
         assert len(set(rows) - acknowledged) <= kill, "at most one statement a kill was not acknowledged"
 
 
+@pytest.mark.turns(1, pool="stopped processes")
 def test_kill_9_at_each_file_of_a_conversion_of_equality_deletes(tmp_path: Path) -> None:
     """The rows are those before, whoever looks, and the next conversion does what is left."""
     command = [sys.executable, str(CONVERTING_PROCESS), str(tmp_path)]

@@ -22,7 +22,7 @@ def reading(spark: SparkSession, iceberg: IcebergJudge, warehouse: Path) -> Iter
         print(f"skipped, {reason}: {count}")
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_table(reading: CrossReading, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     monkeypatch.setenv("POLARS_ICEBERG_PLANNER", "pyiceberg")

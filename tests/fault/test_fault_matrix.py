@@ -53,7 +53,7 @@ def _require_writable(folder: Path, rows: Counter[Any] | None) -> None:
     assert LocalProcess({"warehouse": str(folder)}).rows(added) == rows + Counter({(9, "o1"): 1})
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(1)
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_errors_lost_answers_and_kills(tmp_path: Path, operation: str) -> None:
     reached = 0
@@ -81,7 +81,7 @@ def test_errors_lost_answers_and_kills(tmp_path: Path, operation: str) -> None:
     assert reached >= 3
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(1)
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_a_process_that_stands_still(tmp_path: Path, operation: str) -> None:
     """Meanwhile another one commits; then the first goes on."""

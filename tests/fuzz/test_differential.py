@@ -27,7 +27,7 @@ def differential(spark: SparkSession, iceberg: IcebergJudge) -> Iterator[Differe
         iceberg.sql(f"RESET {name}")
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(1)
 @pytest.mark.parametrize("seed", SEEDS)
 def test_random_sequence(spark: SparkSession, differential: Differential, seed: int) -> None:
     with few_rows(spark, compiled=seed % 3 == 0, forced=PLANS[seed % len(PLANS)], by_row=seed % 4 == 1):

@@ -16,6 +16,7 @@ from streaming.kills import KilledStreams
 KILLS = 2
 
 
+@pytest.mark.turns(1, pool="killed streams")
 def test_killed_streams_write_each_row_once(spark: SparkSession, tmp_path: Path) -> None:
     streams = KilledStreams(spark, tmp_path, 7, ("log", "state"))
     streams.create_tables()
@@ -25,6 +26,7 @@ def test_killed_streams_write_each_row_once(spark: SparkSession, tmp_path: Path)
     streams.check()
 
 
+@pytest.mark.turns(1, pool="killed streams")
 def test_killed_streams_give_each_row_a_number_of_its_own(spark: SparkSession, tmp_path: Path) -> None:
     streams = KilledStreams(spark, tmp_path, 3, ("counted",))
     streams.create_tables()
@@ -34,6 +36,7 @@ def test_killed_streams_give_each_row_a_number_of_its_own(spark: SparkSession, t
     streams.check()
 
 
+@pytest.mark.turns(1, pool="killed streams")
 def test_killed_streams_write_each_batch_to_all_tables_once(spark: SparkSession, tmp_path: Path) -> None:
     spark.conf.set("spark.sql.catalog.routed", "io.sqlext.Catalog")
     spark.conf.set("spark.sql.catalog.routed.warehouse", str(tmp_path / "warehouse"))

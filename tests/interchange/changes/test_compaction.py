@@ -109,7 +109,7 @@ LAYOUTS = {
 }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("by", LIMITS)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_changes_while_files_are_rewritten_land_too(

@@ -52,7 +52,7 @@ def setting(request: pytest.FixtureRequest, spark: SparkSession, iceberg: Iceber
     iceberg.sql(f"RESET {SETTING}")
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(1)
 @pytest.mark.parametrize("evolution", CLAUSES)
 def test_as_iceberg(spark: SparkSession, iceberg: IcebergJudge, table_name: str, setting: str, evolution: str) -> None:
     """Rows or a refusal, for each shape of the source and each clause."""

@@ -60,7 +60,7 @@ def table(spark: SparkSession, iceberg: IcebergJudge, table_name: str) -> Table:
     return Table(spark, iceberg, table_name)
 
 
-@pytest.mark.turns(1)
+@pytest.mark.turns(2, pool="random histories")
 @pytest.mark.parametrize("version", [1, 2, 3])
 def test_a_random_history(table: Table, version: int) -> None:
     random = Random(f"{SEED}-{version}")

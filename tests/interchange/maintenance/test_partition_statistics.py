@@ -98,7 +98,7 @@ def pair(spark: SparkSession, iceberg: IcebergJudge, warehouse: Path, table_name
     return Pair(spark, iceberg, warehouse, table_name)
 
 
-@pytest.mark.turns(1)
+@pytest.mark.turns(2, pool="random histories")
 @pytest.mark.parametrize("version", [1, 2, 3])
 def test_a_random_history(pair: Pair, version: int) -> None:
     """Statistics are made now and then, so of several snapshots on top of a file of either engine."""

@@ -103,7 +103,7 @@ def _text(random: Random) -> str:
     return random.choice(("NULL", "''", f"'{random.randrange(99)}'", "'a long text of more than eight bytes'", "'äöü'"))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("options", OPTIONS)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("version", [2, 3, 1])

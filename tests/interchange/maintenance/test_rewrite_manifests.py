@@ -74,6 +74,7 @@ def pair(spark: SparkSession, iceberg: IcebergJudge, warehouse: Path, table_name
     return Pair(spark, iceberg, warehouse, table_name, Random(SEED))
 
 
+@pytest.mark.turns(2, pool="random histories")
 @pytest.mark.parametrize("version", [1, 2, 3])
 def test_a_random_history(pair: Pair, version: int) -> None:
     pair.random = random = Random(f"{SEED}-{version}")

@@ -117,7 +117,7 @@ def moved(spark: SparkSession, iceberg: IcebergJudge, warehouse: Path, table_nam
     return Moved(spark, iceberg, warehouse, table_name, tmp_path)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(2, pool="random histories")
 @pytest.mark.parametrize("version", [1, 2, 3])
 @pytest.mark.parametrize("writers", [["iceberg"], ["sqlext", "iceberg"]], ids=["iceberg", "both"])
 def test_a_random_history(moved: Moved, version: int, writers: list[str]) -> None:

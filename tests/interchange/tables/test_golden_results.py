@@ -34,7 +34,7 @@ def judge(tmp_path_factory: pytest.TempPathFactory) -> Iterator[IcebergJudge]:
     judge.close()
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("area", AREAS)
 def test_iceberg_gives_the_recorded_results(judge: IcebergJudge, area: str) -> None:
     judge.sql(f"CREATE NAMESPACE lake.{area}")

@@ -41,7 +41,7 @@ def expected_of(folder: Path, name: str) -> tuple[str, dict[str, Any]]:
     return index["metadata"], json.loads((folder / name / "expected.json").read_text())
 
 
-@pytest.mark.turns(7)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("archive", "name"), [t for t in TABLES if t[1] not in NOT_YET])
 def test_rows_are_the_recorded_ones(
     spark: SparkSession, golden_folders: dict[str, Path], archive: str, name: str
@@ -57,7 +57,7 @@ def test_rows_are_the_recorded_ones(
         assert canonical_rows(frame.where(query["where"])) == query["rows"], query["where"]
 
 
-@pytest.mark.turns(7)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("archive", "name"), [t for t in TABLES if t[1] not in NOT_YET])
 def test_old_snapshots_are_the_recorded_ones(
     spark: SparkSession, golden_folders: dict[str, Path], archive: str, name: str
@@ -68,7 +68,7 @@ def test_old_snapshots_are_the_recorded_ones(
         assert canonical_rows(frame) == snapshot["rows"], snapshot["snapshot_id"]
 
 
-@pytest.mark.turns(7)
+@pytest.mark.turns(4)
 @pytest.mark.parametrize(("archive", "name"), [t for t in TABLES if t[1] not in NOT_YET])
 def test_branches_and_tags_are_the_recorded_ones(
     spark: SparkSession, golden_folders: dict[str, Path], archive: str, name: str

@@ -27,7 +27,7 @@ TABLES = {
 }
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(1)
 @pytest.mark.parametrize("properties", TABLES.values(), ids=TABLES)
 def test_rows_and_changes_are_those_of_spark(
     spark: SparkSession, warehouse: Path, table_name: str, properties: str

@@ -54,7 +54,7 @@ def changes_after(spark: SparkSession, table: str, snapshot: int) -> list[tuple[
     return sorted(((kinds[row["_change_type"]], *(row[name] for name in names)) for row in told), key=repr)
 
 
-@pytest.mark.turns(6)
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("version", [2, 3])
 @pytest.mark.parametrize(("statement", "commits"), CHANGES)
 def test_a_preview_is_what_happens(

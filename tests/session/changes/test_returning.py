@@ -34,7 +34,7 @@ def _rows(spark: SparkSession, text: str) -> list[tuple[Any, ...]]:
     return sorted((tuple(row) for row in spark.sql(text).collect()), key=repr)
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("statement", OLD_AND_NEW)
 @pytest.mark.parametrize(("version", "mode"), WAYS)
 def test_rows_before_and_after(spark: SparkSession, table_name: str, statement: str, version: str, mode: str) -> None:

@@ -247,7 +247,7 @@ def seed() -> Iterator[int]:
     return iter([chosen]).__next__()
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(1)
 @pytest.mark.parametrize("version", [2, 3])
 @pytest.mark.parametrize("kind", KINDS)
 def test_few_random_statements(

@@ -201,7 +201,7 @@ class Copy:
                 raise
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(
     ("version", "mode", "itself", "partitioned"),
     [

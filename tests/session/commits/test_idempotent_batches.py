@@ -64,7 +64,7 @@ def _ways() -> Iterator[tuple[str, str]]:
             yield from ((name, force) for force in ("merge-on-read", "copy-on-write"))
 
 
-@pytest.mark.turns(6)
+@pytest.mark.turns(3)
 @pytest.mark.parametrize(("name", "force"), list(_ways()))
 def test_a_statement_is_run_once(spark: SparkSession, table_name: str, name: str, force: str) -> None:
     statement = _STATEMENTS[name]

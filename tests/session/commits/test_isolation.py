@@ -109,7 +109,7 @@ def _rows(spark: SparkSession, name: str) -> list[tuple[Any, ...]]:
     return sorted(map(tuple, spark.sql(f"SELECT part, id, v FROM {name}").collect()))
 
 
-@pytest.mark.turns(6)
+@pytest.mark.turns(3)
 @pytest.mark.parametrize("number", range(len(CASES)))
 def test_a_statement_that_another_overtakes(
     spark: SparkSession, table_name: str, overtaken: Callable[[str, str], str | None], number: int

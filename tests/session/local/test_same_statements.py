@@ -210,7 +210,7 @@ def _step(rng: random.Random, twins: _Twins, known: _Kind) -> None:
             twins.do(f"UPSERT INTO {{}} {_values(rows)}", lambda: twins.table.upsert(_arrow(rows, rng)))
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("kind", list(_KINDS))
 def test_random_histories(spark: SparkSession, lake: LocalCatalog, table_name: str, kind: str) -> None:
     seed = random.randrange(10**6)

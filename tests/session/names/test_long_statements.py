@@ -35,7 +35,7 @@ def _rows(spark: SparkSession, table: str) -> list[tuple[object, ...]]:
     return sorted(tuple(row) for row in spark.table(table).collect())
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(1)
 @pytest.mark.parametrize(
     "kind", [pytest.param(kind, marks=() if kind in QUICK_ONES else pytest.mark.long) for kind in LONG_CONDITIONS]
 )

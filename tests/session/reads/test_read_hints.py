@@ -143,7 +143,7 @@ def rows_of(spark: SparkSession, text: str) -> object:
     return canonical_rows(spark.sql(text))
 
 
-@pytest.mark.turns(10)
+@pytest.mark.turns(5)
 @pytest.mark.parametrize("seed", range(3))
 @pytest.mark.parametrize("query", QUERIES, ids=range(len(QUERIES)))
 def test_queries(spark: SparkSession, history: History, query: str, seed: int) -> None:

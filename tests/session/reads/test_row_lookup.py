@@ -95,7 +95,7 @@ SHAPES = {
 }
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("kind", KEYS)
 def test_rows_of_a_random_history_are_those_of_the_statement(
@@ -136,7 +136,7 @@ def test_rows_of_a_random_history_are_those_of_the_statement(
     assert both_ways(spark, table_name, [of_number(n) for n in range(300)], told=f"seed {seed}", joined=joined)
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(2)
 @pytest.mark.usefixtures("far_positions")
 @pytest.mark.parametrize("kind", KEYS)
 def test_rows_by_position_are_those_of_the_statement(spark: SparkSession, table_name: str, kind: str) -> None:

@@ -56,7 +56,7 @@ def test_another_value_compiles_nothing(spark: SparkSession, table_name: str, st
     assert compilations(spark) == before
 
 
-@pytest.mark.turns(4)
+@pytest.mark.turns(2)
 @pytest.mark.parametrize("type", COLUMNS)
 def test_each_statement_has_its_own_values(spark: SparkSession, table_name: str, type: str) -> None:
     expression, values = COLUMNS[type]

@@ -14,7 +14,7 @@ DELTA = "io.delta.sql.DeltaSparkSessionExtension"
 SQLEXT = "io.sqlext.Extensions"
 
 
-@pytest.mark.turns(2, pool="own sessions")
+@pytest.mark.turns(1, pool="own sessions")
 @pytest.mark.parametrize(
     "extensions", [f"{ICEBERG},{DELTA}", pytest.param(f"{SQLEXT},{DELTA},{ICEBERG}", marks=pytest.mark.long)]
 )

@@ -218,7 +218,7 @@ def test_settings_that_are_secret_are_hidden_by_spark() -> None:
     assert own._options["spark.redaction.regex"] == "own"
 
 
-@pytest.mark.turns(2, pool="own sessions")
+@pytest.mark.turns(1, pool="own sessions")
 def test_plain_settings(tmp_path: Path, shown_error: Callable[[str, str], None]) -> None:
     folders = [str(tmp_path / "first"), str(tmp_path / "second")]
     ended = subprocess.run(

@@ -10,7 +10,7 @@ import pytest
 from session.sessions.own_process import found_by
 
 
-@pytest.mark.turns(2, pool="own sessions")
+@pytest.mark.turns(1, pool="own sessions")
 @pytest.mark.turns(1)
 @pytest.mark.parametrize("how", ["", "ADD JAR", "of a context", "of a JVM session"])
 def test_a_session_that_is_there_already_becomes_whole(

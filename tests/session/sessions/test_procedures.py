@@ -10,6 +10,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import SparkSession
 
 from sqlext import procedures
+from sqlext.errors import NotFoundError
 
 TABLE = "lake.db.`it's a.b``c`"
 
@@ -57,7 +58,7 @@ def test_the_catalog_of_a_name(spark: SparkSession, table_name: str) -> None:
     catalog, namespace, table = table_name.split(".")
     assert procedures.health(spark, table_name).count() > 0
     assert procedures.health(spark, f"{namespace}.{table}", catalog=catalog).count() > 0
-    with pytest.raises(PySparkException):
+    with pytest.raises(NotFoundError, match="CATALOG_NOT_FOUND"):
         procedures.health(spark, f"{namespace}.{table}")
     spark.sql(f"USE {catalog}")
     try:

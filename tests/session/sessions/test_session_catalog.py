@@ -16,7 +16,7 @@ OF_OTHERS = {"namespaces_and_show", "pushdown", "read_hints", "views", "transact
 """Areas of nested namespaces, functions and views of the catalog, which are Spark's in its session catalog."""
 
 
-@pytest.mark.turns(2, pool="own sessions")
+@pytest.mark.turns(1, pool="own sessions")
 def test_tables_of_sqlext_and_of_spark_are_in_one_catalog(tmp_path: Path) -> None:
     areas = (
         [area for area in area_names() if area not in OF_OTHERS]

@@ -12,7 +12,7 @@ import pytest
 HERE = Path(__file__).parent
 
 
-@pytest.mark.turns(2, pool="own sessions")
+@pytest.mark.turns(1, pool="own sessions")
 def test_a_first_cell_that_runs_again_and_sessions_begun_anew(tmp_path: Path) -> None:
     """Ten sessions, each with folders of its own, leave no thread behind."""
     command = [sys.executable, str(HERE / "restarting_process.py"), str(tmp_path)]

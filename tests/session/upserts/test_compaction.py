@@ -19,7 +19,7 @@ LAYOUTS = {
 }
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(1)
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("on_driver", [False, pytest.param(True, marks=pytest.mark.long)])
 def test_as_few_files_are_written_as_hold_the_rows(

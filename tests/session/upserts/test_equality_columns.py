@@ -39,7 +39,7 @@ def _write(spark: SparkSession, table: str, rows: Sequence[tuple[str, int | None
         spark.sql(f"INSERT INTO {table} {_HINT} SELECT * FROM given")
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(1)
 @pytest.mark.parametrize("partitions", ["", "PARTITIONED BY (region)", "PARTITIONED BY (truncate(1, region), v)"])
 @pytest.mark.parametrize(("version", "mode"), [(2, "equality"), (3, "equality"), (3, "resolved"), (1, "resolved")])
 def test_rows_replace_those_of_equal_columns(

@@ -74,7 +74,7 @@ def _same(rows: dict[int, dict[str, Any]], model: MergedTable, *, unordered: tup
     return shown(rows) == shown(model.rows)
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(1)
 @pytest.mark.parametrize(("version", "mode"), [(2, "merge-on-read"), (3, "copy-on-write")])
 def test_aggregation(spark: SparkSession, iceberg: IcebergJudge, table_name: str, version: int, mode: str) -> None:
     said = ", ".join(

@@ -46,7 +46,7 @@ def random_events(rng: random.Random) -> Events:
     return events
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(1)
 @pytest.mark.parametrize(
     "properties",
     [
@@ -128,7 +128,7 @@ STATEMENTS = (
 )
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(1)
 @pytest.mark.parametrize("way", WAYS)
 def test_all_rows_of_a_key_that_the_table_has_more_than_once_are_replaced_by_one(
     spark: SparkSession, table_name: str, way: str
