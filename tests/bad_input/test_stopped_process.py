@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from pyroaring import BitMap64
 from pyspark.sql import SparkSession
 
