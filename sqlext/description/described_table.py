@@ -100,9 +100,7 @@ def contents(state: TableState) -> Contents:
     if state.snapshot is None:
         return Contents()
     listed = state.manifests.manifests(state.io, state.snapshot)
-    files = [
-        entry.file for manifest in listed for entry in state.manifests.live_entries(state.io, manifest, state.metadata)
-    ]
+    files = [entry.file for entry in state.manifests.live_entries_of(state.io, listed, state.metadata)]
     data = [file for file in files if file.content == Content.DATA]
     by_position = [file for file in files if file.content == Content.POSITION_DELETES]
     by_key = [file for file in files if file.content == Content.EQUALITY_DELETES]

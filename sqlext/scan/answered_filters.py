@@ -44,16 +44,14 @@ def answered_filters(
     open_tests = {i: test for i, test in enumerate(tests) if test is not None and not by_partitioning[i]}
     if sum(counts) > _MOST_FILES:
         return by_partitioning
-    for manifest in data:
+    for contents in manifests.contents(io, data, metadata):
         if not open_tests:
             break
-        columns = manifests.columns(io, manifest, metadata)
-        if columns is None:
-            live = [entry.file for entry in manifests.live_entries(io, manifest, metadata)]
-            matching = [file for file in live if files.file_may_match(file)]
+        if contents.columns is None:
+            matching = [entry.file for entry in contents.live_entries() if files.file_may_match(entry.file)]
             open_tests = {i: test for i, test in open_tests.items() if all(map(test.file_must_match, matching))}
             continue
-        for part in columns:
+        for part in contents.columns:
             rows = files.files_may_match(part)
             open_tests = {i: test for i, test in open_tests.items() if test.files_must_match(part, rows)}
     return [answered or i in open_tests for i, answered in enumerate(by_partitioning)]

@@ -46,13 +46,9 @@ def applicable_equality_deletes(
     """
     specs = metadata.specs_by_id()
     files = FileFilter(condition, schema=scan_schema(metadata, snapshot, condition), specs=specs)
-    entries = [
-        entry
-        for manifest in manifests.manifests(io, snapshot)
-        if manifest.content == ManifestContent.DELETES
-        for entry in manifests.live_entries(io, manifest, metadata)
-        if entry.file.content == Content.EQUALITY_DELETES
-    ]
+    deletes = [one for one in manifests.manifests(io, snapshot) if one.content == ManifestContent.DELETES]
+    in_files = manifests.live_entries_of(io, deletes, metadata)
+    entries = [entry for entry in in_files if entry.file.content == Content.EQUALITY_DELETES]
     columns = metrics_columns((metadata.schema(), *reversed(metadata.schemas)))
     index = DeleteFileIndex((entry for entry in entries if entry.file.record_count), specs=specs, columns=columns)
     applying = [

@@ -57,13 +57,13 @@ def furthest_since(
     """The furthest value by the bounds of data files in manifests with a sequence number above `seen`; with 0 in all,
     as those of format version 1 have none. None if there is no bound."""
     furthest: int | None = None
-    for manifest in _manifests_since(io, manifests, metadata, seen):
-        parts = manifests.columns(io, manifest, metadata)
-        if parts is None:
-            files = (entry.file for entry in manifests.live_entries(io, manifest, metadata))
+    since = list(_manifests_since(io, manifests, metadata, seen))
+    for contents in manifests.contents(io, since, metadata):
+        if contents.columns is None:
+            files = (entry.file for entry in contents.live_entries())
             furthest = column.furthest((furthest, furthest_of(files, field_id, column)))
             continue
-        for part in parts:
+        for part in contents.columns:
             bounds = part.metric("upper_bounds" if column.step > 0 else "lower_bounds", field_id)
             if not isinstance(bounds, Octets):
                 continue

@@ -12,7 +12,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from sqlext.scan.files.manifest_cache import ManifestCache
+from sqlext.scan.files.manifest_cache import ManifestCache, ManifestContents
 from sqlext.scan.filter.bound_column import bound_column
 from sqlext.scan.filter.entry_counts import counts_by_entry
 from sqlext.scan.filter.file_filter import FileFilter
@@ -21,7 +21,7 @@ from sqlext.scan.filter.value_range import decode_bound, row_counts_of
 from sqlext.spec.avro.column import Mask, Octets
 from sqlext.spec.expression import Predicate
 from sqlext.spec.manifests.content_file import ContentFile
-from sqlext.spec.manifests.manifest import ManifestContent, ManifestFile
+from sqlext.spec.manifests.manifest import ManifestContent
 from sqlext.spec.manifests.manifest_columns import ManifestColumns
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata
@@ -89,9 +89,9 @@ def aggregate(
     if not groups:
         results[()] = _nothing(aggregates)
     try:
-        for manifest in wanted:
+        for manifest, contents in zip(wanted, manifests.contents(io, wanted, metadata), strict=True):
             spec = metadata.specs_by_id()[manifest.spec_id]
-            for key, found in _of_manifest(io, metadata, manifest, spec, files, schema, groups, aggregates, manifests):
+            for key, found in _of_manifest(contents, spec, files, schema, groups, aggregates):
                 known = results.setdefault(key, _nothing(aggregates))
                 results[key] = [
                     _joined(a, left, right) for a, left, right in zip(aggregates, known, found, strict=True)
@@ -114,30 +114,26 @@ def _joined(one: Aggregate, left: Any, right: Any) -> Any:
 
 
 def _of_manifest(
-    io: FileIO,
-    metadata: TableMetadata,
-    manifest: ManifestFile,
+    contents: ManifestContents,
     spec: PartitionSpec,
     files: FileFilter,
     schema: Schema,
     groups: Sequence[int],
     aggregates: Sequence[Aggregate],
-    manifests: ManifestCache,
 ) -> Iterator[tuple[tuple[Any, ...], list[Any]]]:
     """The values of a group and its aggregates over some files, several times for a group. Raises `_NotTold`."""
     places = _identity_places(spec)
     if any(group not in places for group in groups):
         raise _NotTold
-    columns = manifests.columns(io, manifest, metadata)
-    if columns is None:
-        for entry in manifests.live_entries(io, manifest, metadata):
+    if contents.columns is None:
+        for entry in contents.live_entries():
             if files.file_may_match(entry.file):
                 if not files.file_must_match(entry.file):
                     raise _NotTold
                 key = tuple(entry.file.partition[places[group]] for group in groups)
                 yield key, [_of_file(one, entry.file, places, schema) for one in aggregates]
         return
-    for part in columns:
+    for part in contents.columns:
         matching = files.files_may_match(part)
         if not files.files_must_match(part, matching):
             raise _NotTold

@@ -59,9 +59,7 @@ def print_files(named: NamedTable, most: int | None, *, as_json: bool) -> None:
 
 
 def _files(state: TableState, listed: tuple[ManifestFile, ...]) -> Iterator[ContentFile]:
-    for manifest in listed:
-        for entry in state.manifests.live_entries(state.io, manifest, state.metadata):
-            yield entry.file
+    return (entry.file for entry in state.manifests.live_entries_of(state.io, listed, state.metadata))
 
 
 def _live(manifest: ManifestFile) -> int:

@@ -44,8 +44,7 @@ def care(catalog: Catalog | None, table: LoadedTable, state: TableState, now_ms:
 def _compaction(state: TableState) -> Iterator[Measure]:
     metadata = state.metadata
     listed = () if state.snapshot is None else state.manifests.manifests(state.io, state.snapshot)
-    live = (entry for one in listed for entry in state.manifests.live_entries(state.io, one, metadata))
-    buckets = find_buckets(live)
+    buckets = find_buckets(state.manifests.live_entries_of(state.io, listed, metadata))
 
     def tasks() -> Mapping[str, FileScanTask]:
         snapshot, manifests = state.snapshot, state.manifests

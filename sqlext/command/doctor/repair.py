@@ -245,9 +245,7 @@ def _plan(
 
 
 def _live(io: FileIO, metadata: TableMetadata, manifests: Iterable[ManifestFile]) -> Iterator[ManifestEntry]:
-    cache = ManifestCache(0)
-    for manifest in manifests:
-        yield from cache.live_entries(io, manifest, metadata)
+    return ManifestCache(0).live_entries_of(io, manifests, metadata)
 
 
 def _operation(gone: Iterable[ContentFile], lost: Iterable[ManifestFile]) -> str:

@@ -32,7 +32,6 @@ from sqlext.spec.metadata.statistics_file import PartitionStatisticsFile
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.types import StructType
 from sqlext.storage.file_io import FileIO
-from sqlext.storage.in_threads import each_below
 from sqlext.write.partition_statistics_file import decode_partition_statistics, encode_partition_statistics
 
 _LOG = logging.getLogger("sqlext.maintenance")
@@ -124,11 +123,7 @@ class _Source:
             yield from (entry for entry in self._entries(own) if entry.snapshot_id == snapshot.snapshot_id)
 
     def _entries(self, manifests: Iterable[ManifestFile]) -> Iterator[ManifestEntry]:
-        def of_manifest(manifest: ManifestFile) -> Sequence[ManifestEntry]:
-            return self._manifests.entries(self._io, manifest, self._metadata)
-
-        for entries in each_below(self._metadata.location)(of_manifest, manifests):
-            yield from entries
+        return self._manifests.entries_of(self._io, manifests, self._metadata)
 
 
 def _counts(row: Mapping[str, Any]) -> PartitionCounts:

@@ -198,11 +198,8 @@ class _Copy:
         if start is None:
             return _Listed()
         manifests = self._listed(start.snapshots)
-        files: set[str] = set()
-        entries = in_threads(lambda one: self._cache.live_entries(self._io, one, start), manifests.values())
-        for some in entries:
-            files.update(entry.file.file_path for entry in some)
-        return _Listed(manifests, files)
+        live = self._cache.live_entries_of(self._io, manifests.values(), start)
+        return _Listed(manifests, {entry.file.file_path for entry in live})
 
     def _listed(self, snapshots: Sequence[Snapshot]) -> dict[str, ManifestFile]:
         found: dict[str, ManifestFile] = {}

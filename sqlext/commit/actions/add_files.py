@@ -85,9 +85,6 @@ class _Append:
 def _places_in_table(context: CommitContext, base: TableMetadata) -> frozenset[str]:
     head = base.head(context.destination.branch)
     listed = () if head is None else context.manifests.manifests(context.io, head)
-    return frozenset(
-        same_place(entry.file.file_path)
-        for manifest in listed
-        if manifest.content == ManifestContent.DATA
-        for entry in context.manifests.live_entries(context.io, manifest, base)
-    )
+    data = [manifest for manifest in listed if manifest.content == ManifestContent.DATA]
+    live = context.manifests.live_entries_of(context.io, data, base)
+    return frozenset(same_place(entry.file.file_path) for entry in live)

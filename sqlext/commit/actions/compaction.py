@@ -326,6 +326,6 @@ def _moves(files: Collection[ContentFile]) -> bool:
 def _entries(
     context: CommitContext, base: TableMetadata, head: Snapshot, content: ManifestContent, spec_ids: Collection[int]
 ) -> Iterator[ManifestEntry]:
-    for manifest in context.manifests.manifests(context.io, head):
-        if manifest.content == content and manifest.spec_id in spec_ids:
-            yield from context.manifests.live_entries(context.io, manifest, base)
+    listed = context.manifests.manifests(context.io, head)
+    wanted = [one for one in listed if one.content == content and one.spec_id in spec_ids]
+    return context.manifests.live_entries_of(context.io, wanted, base)

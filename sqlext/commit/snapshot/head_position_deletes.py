@@ -17,11 +17,8 @@ def position_delete_index(
 ) -> DeleteFileIndex:
     """Index of the position deletes of `head` that may apply to data files of some partition specs."""
     io, manifests = context.io, context.manifests
-    entries = [
-        entry
-        for manifest in (() if head is None else manifests.manifests(io, head))
-        if manifest.content == ManifestContent.DELETES and manifest.spec_id in spec_ids
-        for entry in manifests.live_entries(io, manifest, base)
-        if entry.file.content == Content.POSITION_DELETES
-    ]
+    listed = () if head is None else manifests.manifests(io, head)
+    deletes = [one for one in listed if one.content == ManifestContent.DELETES and one.spec_id in spec_ids]
+    live = manifests.live_entries_of(io, deletes, base)
+    entries = [entry for entry in live if entry.file.content == Content.POSITION_DELETES]
     return DeleteFileIndex(entries, specs=base.specs_by_id(), columns={})

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from itertools import chain
 from typing import TypeAlias
 
 import numpy as np
@@ -24,12 +26,17 @@ from sqlext.spec.manifests.manifest_columns import ManifestColumns, decode_manif
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
+from sqlext.storage.in_threads import Each, in_threads
+from sqlext.storage.location import is_object
 
 DEFAULT_CAPACITY = 400 * 1024 * 1024
 # The entries of larger manifest files do not fit into the default capacity, so each scan would decode them again.
 DEFAULT_DRIVER_BYTES = 128 * 1024 * 1024
 # Columns cost some milliseconds for any number of entries, objects a tenth of a millisecond for each.
 _FEWEST_FOR_COLUMNS = 50
+# zlib and numpy let other threads run while they work on the columns of so many entries.
+_FEWEST_FOR_THREADS = 1_000
+_DECODERS = 4
 _COMPRESSED_ENTRY_BYTES = 100
 # By tracemalloc an entry without metrics takes 825 bytes, and a metric of one column 42 if it is a small number.
 _ENTRY_BYTES = 850
@@ -42,6 +49,18 @@ _ManifestKey: TypeAlias = tuple[str, int | None, int]
 EntriesOf: TypeAlias = "Callable[[ManifestFile], list[ManifestEntry]]"
 DistributedReader: TypeAlias = Callable[[Sequence[ManifestFile], EntriesOf], Sequence[list[ManifestEntry]]]
 """Applies a picklable function to each manifest in other processes. Raises the first error that it raises."""
+
+
+@dataclass(frozen=True, slots=True)
+class ManifestContents:
+    """What is in a manifest: its entries as columns, or if `columns` is None all of them as `entries`."""
+
+    columns: tuple[ManifestColumns, ...] | None
+    entries: tuple[ManifestEntry, ...] = ()
+
+    def live_entries(self) -> list[ManifestEntry]:
+        """Those of `entries` that are not of status DELETED."""
+        return [entry for entry in self.entries if entry.is_live]
 
 
 class ManifestCache:
@@ -124,6 +143,48 @@ class ManifestCache:
         """The entries of a manifest that are not of status DELETED. Raises as `entries`."""
         return [entry for entry in self.entries(io, manifest, metadata) if entry.is_live]
 
+    def entries_of(
+        self, io: FileIO, manifests: Iterable[ManifestFile], metadata: TableMetadata
+    ) -> Iterator[ManifestEntry]:
+        """`entries` of all manifests, of which a store is asked for several at a time. Raises as `entries`."""
+        manifests = tuple(manifests)
+        each = in_threads if self._are_far(manifests) else map
+        return chain.from_iterable(each(lambda one: self.entries(io, one, metadata), manifests))
+
+    def live_entries_of(
+        self, io: FileIO, manifests: Iterable[ManifestFile], metadata: TableMetadata
+    ) -> Iterator[ManifestEntry]:
+        """Those of `entries_of` that are not of status DELETED. Raises as `entries`."""
+        return (entry for entry in self.entries_of(io, manifests, metadata) if entry.is_live)
+
+    def contents(
+        self, io: FileIO, manifests: Sequence[ManifestFile], metadata: TableMetadata
+    ) -> Iterator[ManifestContents]:
+        """The contents of each manifest, as columns where these cost less. Several are read and decoded at a time.
+        Raises as `entries`."""
+        return iter(self._each(manifests)(lambda one: self._contents(io, one, metadata), manifests))
+
+    def _contents(self, io: FileIO, manifest: ManifestFile, metadata: TableMetadata) -> ManifestContents:
+        columns = self.columns(io, manifest, metadata)
+        return ManifestContents(columns, self.entries(io, manifest, metadata) if columns is None else ())
+
+    def _each(self, manifests: Sequence[ManifestFile]) -> Each:
+        """How the contents of manifests are decoded: in threads if a store is asked for them, or if columns of many
+        entries are decoded."""
+        if self._are_far(manifests):
+            return in_threads
+        large = [one for one in manifests if _entry_count(one) >= _FEWEST_FOR_THREADS]
+        missing = [one for one in large if not self._columns.holds(_key(one))]
+        return partial(in_threads, threads=_DECODERS) if len(missing) > 1 else map
+
+    def _are_far(self, manifests: Sequence[ManifestFile]) -> bool:
+        """Whether a store has to be asked for several of the manifests."""
+        far = [one for one in manifests if is_object(one.path) and not self._holds(one)]
+        return len(far) > 1
+
+    def _holds(self, manifest: ManifestFile) -> bool:
+        return self._columns.holds(_key(manifest)) or self._entries.holds(_key(manifest))
+
     def matching_entries(
         self,
         io: FileIO,
@@ -139,16 +200,16 @@ class ManifestCache:
         """
         found: list[ManifestEntry] = []
         elsewhere = self._read_elsewhere(manifests, _MatchingEntries.of(io, metadata, files, with_metrics))
+        here = self.contents(io, [one for one in manifests if _key(one) not in elsewhere], metadata)
         for manifest in manifests:
             if _key(manifest) in elsewhere:
                 found += elsewhere[_key(manifest)]
                 continue
-            columns = self.columns(io, manifest, metadata)
-            if columns is None:
-                live = self.live_entries(io, manifest, metadata)
-                found += [entry for entry in live if files.file_may_match(entry.file)]
+            contents = next(here)
+            if contents.columns is None:
+                found += [entry for entry in contents.live_entries() if files.file_may_match(entry.file)]
                 continue
-            for part in columns:
+            for part in contents.columns:
                 rows = np.flatnonzero(files.files_may_match(part)).tolist()
                 found += part.entries(rows, with_metrics=with_metrics)
         return found
@@ -159,7 +220,7 @@ class ManifestCache:
         """Results of `read` for manifests that are not cached, if these are too many bytes for this process."""
         if self._elsewhere is None:
             return {}
-        far = [one for one in manifests if not (self._columns.holds(_key(one)) or self._entries.holds(_key(one)))]
+        far = [one for one in manifests if not self._holds(one)]
         if sum(one.length for one in far) <= self._driver_bytes:
             return {}
         return dict(zip(map(_key, far), self._elsewhere(far, read), strict=True))

@@ -84,9 +84,8 @@ Listing = Callable[[TableState], tuple[ManifestFile, ...]]
 def entries_of(state: TableState, listing: Listing, contents: Iterable[ManifestContent]) -> Iterator[ManifestEntry]:
     """All entries, also those of status DELETED, of the listed manifests with one of `contents`."""
     wanted = frozenset(contents)
-    for manifest in listing(state):
-        if manifest.content in wanted:
-            yield from state.manifests.entries(state.io, manifest, state.metadata)
+    listed = [manifest for manifest in listing(state) if manifest.content in wanted]
+    return state.manifests.entries_of(state.io, listed, state.metadata)
 
 
 def table_of(rows: Iterator[dict[str, Any]], schema: pa.Schema) -> pa.Table:

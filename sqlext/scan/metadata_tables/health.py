@@ -44,9 +44,7 @@ def measures(state: TableState) -> Iterator[Measure]:
     files: list[ContentFile] = []
     if state.snapshot is not None:
         listed = state.manifests.manifests(state.io, state.snapshot)
-        for manifest in listed:
-            live = state.manifests.live_entries(state.io, manifest, state.metadata)
-            files += [entry.file for entry in live]
+        files += [entry.file for entry in state.manifests.live_entries_of(state.io, listed, state.metadata)]
     yield from _of_data(state, [file for file in files if file.content == Content.DATA])
     yield from _of_deletes(files)
     yield Measure("manifests", len(listed), sum(manifest.length for manifest in listed))

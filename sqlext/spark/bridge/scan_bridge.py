@@ -181,7 +181,7 @@ class ScanBridge:
             return []
         io, metadata = version.io, version.metadata
         listed = self.manifests.manifests(io, version.snapshot)
-        return [entry for one in listed for entry in self.manifests.live_entries(io, one, metadata)]
+        return list(self.manifests.live_entries_of(io, listed, metadata))
 
     def plan_files(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Answers "plan scan": the files as by `_file`, with the values of `_partition` if requested."""

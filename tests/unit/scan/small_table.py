@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from threading import get_ident
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -34,13 +35,15 @@ BY_P = PartitionSpec(1, (PartitionField(2, 1000, "p", parse_transform("identity"
 
 
 class RecordingIO(LocalFileIO):
-    """Records the names of opened files."""
+    """Records the names of opened files, and the threads that read whole ones."""
 
     def __init__(self) -> None:
         self.opened: list[str] = []
+        self.threads: set[int] = set()
 
     def read(self, location: str) -> bytes:
         self.opened.append(Path(location).name)
+        self.threads.add(get_ident())
         return super().read(location)
 
     def open_input(self, location: str) -> BinaryIO:

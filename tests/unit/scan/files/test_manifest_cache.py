@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from threading import Barrier, get_ident
 
 import pytest
 
@@ -13,10 +15,25 @@ from sqlext.scan.files.manifest_cache import EntriesOf, ManifestCache
 from sqlext.scan.filter.file_filter import FileFilter
 from sqlext.spec.expression import And, Comparison, Predicate
 from sqlext.spec.manifests.manifest import ManifestEntry, ManifestFile
+from sqlext.storage.file_io import LocalFileIO
 from sqlext.storage.location import to_local_path
 from unit.scan.small_table import SCHEMA, RecordingIO, SmallTable, added, bounds, data_file
 
 HALF: Predicate = And(Comparison(">=", 1, 50), Comparison("=", 2, "a"))
+
+
+class MeetingIO(LocalFileIO):
+    """Lets no read of a manifest end before another one has begun in another thread. Manifests in a store are below
+    `folder`."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__()
+        self._folder = folder
+        self._barrier = Barrier(2, timeout=20)
+
+    def read(self, location: str) -> bytes:
+        self._barrier.wait()
+        return super().read(location.replace("s3://bucket", str(self._folder)))
 
 
 class Elsewhere:
@@ -70,6 +87,34 @@ def test_few_bytes_are_read_here(table: SmallTable) -> None:
     cache = ManifestCache(elsewhere=elsewhere, driver_bytes=sum(one.length for one in table.manifests))
     found(table, cache, HALF)
     assert elsewhere.read == []
+
+
+def test_a_store_is_asked_for_several_manifests_at_a_time(tmp_path: Path, table: SmallTable) -> None:
+    near = table.manifests[:2]
+    far = [replace(one, path=f"s3://bucket/{Path(one.path).name}") for one in near]
+    files = FileFilter(HALF, schema=SCHEMA, specs=table.metadata.specs_by_id())
+    here, there = RecordingIO(), MeetingIO(tmp_path)
+    for ask in (
+        lambda io, asked: ManifestCache().matching_entries(io, asked, table.metadata, files),
+        lambda io, asked: list(ManifestCache().entries_of(io, asked, table.metadata)),
+        lambda io, asked: list(ManifestCache().live_entries_of(io, asked, table.metadata)),
+        lambda io, asked: [one.live_entries() for one in ManifestCache().contents(io, asked, table.metadata)],
+    ):
+        assert ask(there, far) == ask(here, near)
+    assert here.threads == {get_ident()}
+
+
+def test_manifests_of_many_entries_are_decoded_at_a_time(tmp_path: Path) -> None:
+    table = SmallTable(tmp_path)
+    for name in ("one.avro", "two.avro"):
+        table.add_manifest(name, [added(data_file(f"{name}-{n}", "a", **bounds(n, n))) for n in range(1_000)], 1)
+    files = FileFilter(HALF, schema=SCHEMA, specs=table.metadata.specs_by_id())
+    cache = ManifestCache()
+    entries = cache.matching_entries(MeetingIO(tmp_path), table.manifests, table.metadata, files)
+    assert [entry.file.file_path for entry in entries] == [
+        f"{name}.avro-{n}" for name in ("one", "two") for n in range(50, 1_000)
+    ]
+    assert cache.matching_entries(RecordingIO(), table.manifests, table.metadata, files) == entries
 
 
 def test_an_error_elsewhere_is_an_error_here(table: SmallTable, tmp_path: Path) -> None:
