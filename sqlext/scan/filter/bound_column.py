@@ -13,7 +13,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from sqlext.spec.avro.column import Mask, Octets
+from sqlext.spec.avro.column import Mask, Octets, OneWidth
 from sqlext.spec.iso_date_time import MICROS_PER_SECOND, NANOS_PER_SECOND, SECONDS_PER_DAY
 from sqlext.spec.single_value import scaled, unscaled
 from sqlext.spec.types import (
@@ -93,9 +93,9 @@ def in_any_order(lower: Octets | None, upper: Octets | None) -> tuple[Octets | N
     """Bounds of uuids, unknown in entries in which they depend on the writer's order (`are_bounds_in_any_order`)."""
     if lower is None or upper is None or lower.width != _UUID_BYTES or upper.width != _UUID_BYTES:
         return lower, upper
-    assert isinstance(lower.values, np.ndarray)
-    assert isinstance(upper.values, np.ndarray)
-    signs = (lower.values ^ upper.values)[:, [0, _UUID_BYTES // 2]] >> 7
+    assert isinstance(lower.values, OneWidth)
+    assert isinstance(upper.values, OneWidth)
+    signs = (lower.values.array() ^ upper.values.array())[:, [0, _UUID_BYTES // 2]] >> 7
     agreeing = np.broadcast_to(~signs.any(axis=1), (lower.size,))
     return _known_where(lower, agreeing), _known_where(upper, agreeing)
 
@@ -160,8 +160,8 @@ def _texts(bounds: Octets, value_type: Type, known: Mask) -> BoundColumn | None:
 
 
 def _viewed(bounds: Octets, form: str) -> npt.NDArray[Any]:
-    assert isinstance(bounds.values, np.ndarray)
-    return np.ascontiguousarray(bounds.values).reshape(-1).view(form)
+    assert isinstance(bounds.values, OneWidth)
+    return bounds.values.array().reshape(-1).view(form)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from sqlext.spec.avro.column import (
     Integers,
     Lists,
     Octets,
+    OneWidth,
     Pairs,
     Rows,
     integers,
@@ -281,7 +282,7 @@ class _Decoder:
         """`lengths` has one for each, or a single one for all."""
         self._require_inside(at, lengths)
         if len(lengths) == 1:
-            return Octets(len(at), self._window(at, int(lengths[0])))
+            return Octets(len(at), OneWidth.of(self._window(at, int(lengths[0]))))
         whole = memoryview(self._data)  # type: ignore[arg-type]
         values = [whole[start:end] for start, end in zip(at.tolist(), (at + lengths).tolist(), strict=True)]
         return Octets(len(at), pa.array(values, pa.binary()))
@@ -295,7 +296,7 @@ class _Decoder:
             return np.zeros((1, 0), np.uint8)
         windows = np.ndarray((len(self._data) - width + 1,), f"V{width}", self._data.data, 0, (1,))
         values: npt.NDArray[np.uint8] = windows[at].view(np.uint8).reshape(len(at), width)
-        return values[:1].copy() if (values == values[0]).all() else values
+        return values
 
     def _item_counts(self, at: Positions) -> tuple[npt.NDArray[np.int64], Positions]:
         counts, at = self._varint(at)

@@ -14,6 +14,8 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 Rows: TypeAlias = npt.NDArray[np.int64] | None
 """Numbers of rows; None: all."""
 
+# For fewer words a row, a step of numpy for each column of them takes less than one for all columns.
+_FEW_WORDS = 12
 _SIGNED = tuple(np.dtype(f"i{width}") for width in (1, 2, 4, 8))
 
 
@@ -38,11 +40,67 @@ class Integers:
 
 
 @dataclass(frozen=True, slots=True)
+class OneWidth:
+    """Byte strings of one width, of which bytes that are the same in all are held once, as in paths of one folder.
+
+    `common` is one of them, and `differing` (rows or 1, places) has the bytes of all at `places`, which differ.
+    """
+
+    common: bytes
+    places: npt.NDArray[np.intp]
+    differing: npt.NDArray[np.uint8]
+
+    @classmethod
+    def of(cls, values: npt.NDArray[np.uint8]) -> OneWidth:
+        """`values` is a contiguous array (rows, width) with at least one row."""
+        places = _differing_places(values)
+        return cls(values[0].tobytes(), places, values[:, places] if len(places) else values[:1, :0])
+
+    @property
+    def nbytes(self) -> int:
+        return len(self.common) + int(self.places.nbytes) + int(self.differing.nbytes)
+
+    def array(self) -> npt.NDArray[np.uint8]:
+        """All bytes: an array (rows or 1, width)."""
+        return self._with(self.differing)
+
+    def pick(self, rows: Sequence[int]) -> list[bytes]:
+        if not len(self.places):
+            return [self.common] * len(rows)
+        return [row.tobytes() for row in self._with(self.differing[np.asarray(rows, np.int64)])]
+
+    def spread(self, rows: npt.NDArray[np.int64], size: int) -> OneWidth:
+        """`size` byte strings, of which those of `rows` are these and the others arbitrary."""
+        if not len(self.places):
+            return self
+        differing = np.zeros((size, len(self.places)), np.uint8)
+        differing[rows] = self.differing
+        return OneWidth(self.common, self.places, differing)
+
+    def _with(self, differing: npt.NDArray[np.uint8]) -> npt.NDArray[np.uint8]:
+        whole = np.empty((len(differing), len(self.common)), np.uint8)
+        whole[:] = np.frombuffer(self.common, np.uint8)
+        whole[:, self.places] = differing
+        return whole
+
+
+def _differing_places(values: npt.NDArray[np.uint8]) -> npt.NDArray[np.intp]:
+    """Places of the bytes in which the rows of an array differ."""
+    width = values.shape[1]
+    words = values.view(f"u{next(size for size in (8, 4, 2, 1) if width % size == 0)}")
+    if words.shape[1] <= _FEW_WORDS:
+        differences = np.array([np.bitwise_or.reduce(column ^ column[0]) for column in words.T])
+    else:
+        differences = np.bitwise_or.reduce(words ^ words[0], axis=0)
+    return np.flatnonzero(differences.view(np.uint8))
+
+
+@dataclass(frozen=True, slots=True)
 class Octets:
-    """A column of byte strings: of one width as an array (rows or 1, width), else as Arrow's; `valid` as above."""
+    """A column of byte strings, which are Arrow's where their widths differ; `valid` as above."""
 
     size: int
-    values: npt.NDArray[np.uint8] | pa.BinaryArray
+    values: OneWidth | pa.BinaryArray
     valid: Mask | None = None
 
     @property
@@ -52,23 +110,24 @@ class Octets:
     @property
     def width(self) -> int | None:
         """The width of all values, None if they differ."""
-        return self.values.shape[1] if isinstance(self.values, np.ndarray) else None
+        return len(self.values.common) if isinstance(self.values, OneWidth) else None
 
     def arrow(self) -> pa.BinaryArray:
         """One value per row, or a single one for all; nulls are null."""
-        if not isinstance(self.values, np.ndarray):
+        if not isinstance(self.values, OneWidth):
             return self.values
-        rows, width = self.values.shape
+        array = self.values.array()
+        rows, width = array.shape
         offsets = pa.py_buffer(np.arange(rows + 1, dtype=np.int32) * np.int32(width))
-        values = pa.py_buffer(np.ascontiguousarray(self.values))
+        values = pa.py_buffer(array)
         return pa.Array.from_buffers(pa.binary(), rows, [None, offsets, values])
 
     def pick(self, rows: Sequence[int]) -> list[bytes | None]:
-        if isinstance(self.values, np.ndarray):
-            if len(self.values) == 1:
-                constant = self.values[0].tobytes()
-                return [constant if self.valid is None or self.valid[row] else None for row in rows]
-            return [self.values[row].tobytes() if self.valid is None or self.valid[row] else None for row in rows]
+        if isinstance(self.values, OneWidth):
+            picked = self.values.pick(rows)
+            if self.valid is None:
+                return list(picked)
+            return [value if self.valid[row] else None for row, value in zip(rows, picked, strict=True)]
         found: list[bytes | None] = self.values.take(pa.array(rows, pa.int64())).to_pylist()
         return found
 
@@ -174,12 +233,8 @@ def spread_integers(column: Integers, rows: npt.NDArray[np.int64], size: int) ->
 
 def _spread_octets(column: Octets, rows: npt.NDArray[np.int64], size: int) -> Octets:
     valid = _spread_mask(column.valid, rows, size)
-    if isinstance(column.values, np.ndarray):
-        if len(column.values) == 1:
-            return Octets(size, column.values, valid)
-        values = np.zeros((size, column.values.shape[1]), np.uint8)
-        values[rows] = column.values
-        return Octets(size, values, valid)
+    if isinstance(column.values, OneWidth):
+        return Octets(size, column.values.spread(rows, size), valid)
     places = np.full(size, -1, np.int64)
     places[rows] = np.arange(len(rows))
     return Octets(size, column.values.take(pa.array(places, mask=places < 0)), valid)
