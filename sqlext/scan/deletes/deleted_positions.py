@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TypeAlias
 
 from pyroaring import BitMap64
 
@@ -14,6 +15,10 @@ from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.manifests.manifest import ManifestEntry
 from sqlext.storage.file_io import FileIO
 
+_Applied: TypeAlias = list[tuple[str, ContentFile]]
+"""Of one delete file: the paths of data files to which it may apply, each with an entry of the delete file, of which a
+Puffin file has one for each vector."""
+
 
 def deleted_positions(
     io: FileIO, data: Iterable[ManifestEntry], index: DeleteFileIndex, cache: PositionDeleteCache
@@ -24,23 +29,35 @@ def deleted_positions(
     """
     if not index:
         return {}
-    found: dict[str, DeletedPositions] = {}
-    wanted: dict[str, tuple[ContentFile, list[str]]] = {}
+    by_file = _applied(data, index)
+
+    def read(pairs: _Applied) -> list[tuple[str, BitMap64 | DeletedPositions]]:
+        """What a delete file says of data files."""
+        if pairs[0][1].is_deletion_vector:
+            vectors = cache.vectors(io, [file for _, file in pairs])
+            return [(of, vector) for (of, _), vector in zip(pairs, vectors, strict=True)]
+        positions = cache.positions(io, pairs[0][1])
+        return [(of, positions[of]) for of, _ in pairs if of in positions]
+
+    vectors: dict[str, DeletedPositions] = {}
+    bitmaps: dict[str, BitMap64] = {}
+    for found in cache.each(pairs[0][1] for pairs in by_file)(read, by_file):
+        for path, positions in found:
+            if isinstance(positions, DeletedPositions):
+                vectors[path] = positions
+            else:
+                bitmaps[path] = bitmaps[path] | positions if path in bitmaps else positions
+    return {**vectors, **{path: DeletedPositions.of(positions) for path, positions in bitmaps.items()}}
+
+
+def _applied(data: Iterable[ManifestEntry], index: DeleteFileIndex) -> list[_Applied]:
+    by_file: dict[tuple[str, bool], _Applied] = {}
     for entry in data:
         for delete in index.position_deletes(entry):
             require_readable(delete.file)
-            if delete.file.is_deletion_vector:
-                found[entry.file.file_path] = cache.vector(io, delete.file)
-            else:
-                _, paths = wanted.setdefault(delete.file.file_path, (delete.file, []))
-                paths.append(entry.file.file_path)
-    bitmaps: dict[str, BitMap64] = {}
-    for file, paths in wanted.values():
-        positions = cache.positions(io, file)
-        for path in paths:
-            if path in positions:
-                bitmaps[path] = bitmaps[path] | positions[path] if path in bitmaps else positions[path]
-    return {**found, **{path: DeletedPositions.of(positions) for path, positions in bitmaps.items()}}
+            key = delete.file.file_path, delete.file.is_deletion_vector
+            by_file.setdefault(key, []).append((entry.file.file_path, delete.file))
+    return list(by_file.values())
 
 
 def leaves_no_row(file: ContentFile, deleted: DeletedPositions | None) -> bool:

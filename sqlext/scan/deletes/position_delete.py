@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, BinaryIO
 
 import numpy
@@ -14,12 +15,14 @@ import pyarrow.parquet as pq
 from pyroaring import BitMap64
 
 from sqlext.errors import CorruptionError, NotFoundError
-from sqlext.scan.deletes.deletion_vector_file import DeletedPositions, read_deletion_vector
+from sqlext.scan.deletes.deletion_vector_file import DeletedPositions, read_deletion_vectors
 from sqlext.scan.files.byte_cache import ByteCache
 from sqlext.scan.files.file_columns import AVRO, ORC, PARQUET
 from sqlext.spec.manifests.content_file import ContentFile, ContentKey
 from sqlext.spec.manifests.manifest_codec import read_records
 from sqlext.storage.file_io import FileIO
+from sqlext.storage.in_threads import Each, in_threads
+from sqlext.storage.location import is_object
 
 FILE_PATH_ID = 2147483546
 POS_ID = 2147483545
@@ -29,6 +32,10 @@ _COLUMNS = ["file_path", "pos"]
 _DEFAULT_CAPACITY = 128 * 1024 * 1024
 # So that memory is used again for the next batch, which costs less than memory that is touched first.
 _BATCH_ROWS = 131_072
+# Of a cached vector, beside its bitmap.
+_VECTOR_BYTES = 200
+# Arrow lets other threads run while it decodes a file.
+_STORE_THREADS, _DISK_THREADS = 8, 4
 
 
 class PositionDeleteCache:
@@ -50,11 +57,30 @@ class PositionDeleteCache:
     def vector(self, io: FileIO, file: ContentFile) -> DeletedPositions:
         """The deletion vector of a manifest entry. Raises NotFoundError or CorruptionError naming the file."""
 
-        def load() -> tuple[DeletedPositions, int]:
-            vector = read_deletion_vector(io, file)
-            return vector, len(vector.bitmap) + 200
+        (vector,) = self.vectors(io, [file])
+        return vector
 
-        return self._vectors.load_once(file.key, load)
+    def vectors(self, io: FileIO, files: Sequence[ContentFile]) -> list[DeletedPositions]:
+        """The deletion vectors of manifest entries of one Puffin file. Raises as `vector`."""
+        found: dict[ContentKey, DeletedPositions] = {}
+        missing: list[ContentFile] = []
+        for file in files:
+            cached = self._vectors.find(file.key)
+            if cached is None:
+                missing.append(file)
+            else:
+                found[file.key] = cached
+        if missing:
+            for file, vector in zip(missing, read_deletion_vectors(io, missing), strict=True):
+                found[file.key] = self._vectors.load_once(file.key, partial(_weighed_vector, vector))
+        return [found[file.key] for file in files]
+
+    def each(self, files: Iterable[ContentFile]) -> Each:
+        """How delete files, each at a path of its own, are read: several at a time unless most are cached."""
+        missing = [file for file in files if not (self._files.holds(file.file_path) or self._vectors.holds(file.key))]
+        if len(missing) < 2:
+            return map
+        return partial(in_threads, threads=_STORE_THREADS if is_object(missing[0].file_path) else _DISK_THREADS)
 
 
 def read_position_deletes(io: FileIO, location: str, file_format: str) -> dict[str, BitMap64]:
@@ -141,3 +167,7 @@ def _bitmap(positions: Any) -> BitMap64:
 def _weighed(bitmaps: dict[str, BitMap64]) -> tuple[dict[str, BitMap64], int]:
     held = sum(len(path) + len(bitmap.serialize()) + 200 for path, bitmap in bitmaps.items())
     return bitmaps, held
+
+
+def _weighed_vector(vector: DeletedPositions) -> tuple[DeletedPositions, int]:
+    return vector, len(vector.bitmap) + _VECTOR_BYTES

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -17,6 +17,7 @@ from sqlext.scan.metadata_tables.partition_struct import partition_fields, parti
 from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.manifests.manifest import ManifestContent
 from sqlext.spec.metadata.table_metadata import TableMetadata
+from sqlext.storage.in_threads import each_below
 
 
 def _schema(metadata: TableMetadata) -> pa.Schema:
@@ -38,12 +39,13 @@ def _schema(metadata: TableMetadata) -> pa.Schema:
 def _rows(state: TableState) -> pa.Table:
     """The deleted positions. `row` is null, since copies of deleted rows in delete files are deprecated."""
     schema, values = _schema(state.metadata), partition_values(state.metadata)
-    batches = []
-    for entry in entries_of(state, listed_manifests, [ManifestContent.DELETES]):
-        file = entry.file
-        if not entry.is_live or file.content != Content.POSITION_DELETES:
-            continue
+    entries = entries_of(state, listed_manifests, [ManifestContent.DELETES])
+    files = [one.file for one in entries if one.is_live and one.file.content == Content.POSITION_DELETES]
+    for file in files:
         require_readable(file)
+    batches = []
+    each = each_below(state.metadata.location)
+    for file, found in zip(files, each(partial(_positions, state), files), strict=True):
         common = {
             "partition": values(file),
             "spec_id": file.spec_id,
@@ -51,7 +53,7 @@ def _rows(state: TableState) -> pa.Table:
             "content_offset": file.content_offset,
             "content_size_in_bytes": file.content_size_in_bytes,
         }
-        for path, positions in _positions(state, file):
+        for path, positions in found:
             given = {**common, "file_path": path}
             constants = {field.name: pa.scalar(given.get(field.name), field.type) for field in schema}
             columns = [
@@ -62,13 +64,12 @@ def _rows(state: TableState) -> pa.Table:
     return pa.Table.from_batches(batches, schema)
 
 
-def _positions(state: TableState, file: ContentFile) -> Iterator[tuple[Any, Any]]:
+def _positions(state: TableState, file: ContentFile) -> list[tuple[Any, list[int]]]:
     """The deleted positions in a delete file, by data file path."""
     if file.is_deletion_vector:
-        yield file.referenced_data_file, list(read_deletion_vector(state.io, file).positions())
-    else:
-        for path, positions in read_position_deletes(state.io, file.file_path, file.file_format).items():
-            yield path, list(positions)
+        return [(file.referenced_data_file, list(read_deletion_vector(state.io, file).positions()))]
+    by_path = read_position_deletes(state.io, file.file_path, file.file_format)
+    return [(path, list(positions)) for path, positions in by_path.items()]
 
 
 POSITION_DELETES = MetadataTable(_schema, _rows)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from threading import get_ident
+from threading import Barrier, get_ident
 from typing import Any, BinaryIO
 
 import pyarrow as pa
@@ -49,6 +49,26 @@ class RecordingIO(LocalFileIO):
     def open_input(self, location: str) -> BinaryIO:
         self.opened.append(Path(location).name)
         return super().open_input(location)
+
+
+class MeetingIO(LocalFileIO):
+    """Lets no file be opened before another thread opens one, too. Objects of the bucket `bucket` are files below
+    `folder`."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._barrier = Barrier(2, timeout=20)
+
+    def read(self, location: str) -> bytes:
+        self._barrier.wait()
+        return super().read(self._file(location))
+
+    def open_input(self, location: str) -> BinaryIO:
+        self._barrier.wait()
+        return super().open_input(self._file(location))
+
+    def _file(self, location: str) -> str:
+        return location.replace("s3://bucket", str(self._folder))
 
 
 @dataclass

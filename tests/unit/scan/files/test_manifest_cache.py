@@ -6,7 +6,7 @@ import pickle
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from threading import Barrier, get_ident
+from threading import get_ident
 
 import pytest
 
@@ -15,25 +15,10 @@ from sqlext.scan.files.manifest_cache import EntriesOf, ManifestCache
 from sqlext.scan.filter.file_filter import FileFilter
 from sqlext.spec.expression import And, Comparison, Predicate
 from sqlext.spec.manifests.manifest import ManifestEntry, ManifestFile
-from sqlext.storage.file_io import LocalFileIO
 from sqlext.storage.location import to_local_path
-from unit.scan.small_table import SCHEMA, RecordingIO, SmallTable, added, bounds, data_file
+from unit.scan.small_table import SCHEMA, MeetingIO, RecordingIO, SmallTable, added, bounds, data_file
 
 HALF: Predicate = And(Comparison(">=", 1, 50), Comparison("=", 2, "a"))
-
-
-class MeetingIO(LocalFileIO):
-    """Lets no read of a manifest end before another one has begun in another thread. Manifests in a store are below
-    `folder`."""
-
-    def __init__(self, folder: Path) -> None:
-        super().__init__()
-        self._folder = folder
-        self._barrier = Barrier(2, timeout=20)
-
-    def read(self, location: str) -> bytes:
-        self._barrier.wait()
-        return super().read(location.replace("s3://bucket", str(self._folder)))
 
 
 class Elsewhere:
