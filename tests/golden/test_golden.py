@@ -10,13 +10,12 @@ import pytest
 from pyspark.sql import SparkSession
 
 from golden.runner import INPUTS, RESULTS, area_names, result_path, run_area, split_statements
-from turns import EVERY
 
 ROW_LEVEL = re.compile(r"\s*(WITH\b.*?\)\s*)?(MERGE|UPDATE|DELETE|UPSERT|INSERT\b.*\bON\s+CONFLICT)\b", re.I | re.S)
 WHOLE_NAME_WITH_BRANCH = re.compile(r"\blake\.\w+\.\w+\.(branch_\w+)")
 
 
-@pytest.mark.turns(EVERY)
+@pytest.mark.turns(48)
 @pytest.mark.parametrize("area", area_names())
 def test_statements_give_the_recorded_results(spark: SparkSession, warehouse: Path, area: str) -> None:
     assert run_area(spark, warehouse, area) == result_path(area).read_text()

@@ -21,7 +21,7 @@ from pyspark.sql import SparkSession
 from judges.counted_history import CountedHistory
 from judges.iceberg import IcebergJudge
 
-SECONDS = float(os.environ.get("SQLEXT_CARE_SECONDS", "45"))
+SECONDS = float(os.environ.get("SQLEXT_CARE_SECONDS", "90"))
 WRITERS = 3
 BRANCH, KILLED = WRITERS, WRITERS + 1
 """The numbers of the writers of a branch, and of processes that are killed."""
@@ -201,7 +201,7 @@ class Copy:
                 raise
 
 
-@pytest.mark.turns(3)
+@pytest.mark.turns(2)
 @pytest.mark.parametrize(
     ("version", "mode", "itself", "partitioned"),
     [

@@ -11,7 +11,6 @@ from session.sessions.own_process import found_by
 
 
 @pytest.mark.turns(1, pool="own sessions")
-@pytest.mark.turns(1)
 @pytest.mark.parametrize("how", ["", "ADD JAR", "of a context", "of a JVM session"])
 def test_a_session_that_is_there_already_becomes_whole(
     tmp_path: Path, how: str, shown_error: Callable[[str, str], None]

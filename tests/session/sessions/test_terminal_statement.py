@@ -19,6 +19,7 @@ def sqlext(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
 
+@pytest.mark.turns(1, pool="own sessions")
 def test_a_statement_is_run_and_its_rows_are_printed(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     lake.create("CREATE TABLE t (id BIGINT, day DATE)")
@@ -34,6 +35,7 @@ def test_a_statement_is_run_and_its_rows_are_printed(tmp_path: Path) -> None:
     assert "WARN" not in done.stderr
 
 
+@pytest.mark.turns(1, pool="own sessions")
 @pytest.mark.parametrize(
     "statement",
     ["SELECT * FROM db.nope", *(pytest.param(text, marks=pytest.mark.long) for text in ("SELEC 1", "DROP TABLE db.t"))],
