@@ -16,14 +16,16 @@ import pyarrow.parquet as pq
 from pyroaring import BitMap64
 
 from sqlext.errors import CorruptionError, NotFoundError, UnsupportedError
-from sqlext.scan.scan_plan import ScanPlan
+from sqlext.scan.scan_plan import FileScanTask, ScanPlan
 from sqlext.spec.arrow_field_id import FIELD_ID_KEY
 from sqlext.spec.expression import And, Comparison, Predicate
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.manifests.row_lineage import ROW_ID
 from sqlext.storage.file_io import FileIO
+from sqlext.storage.in_threads import each_decoded
 
 _KIND = "data file"
+_NO_ROWS = numpy.empty(0, numpy.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,23 +60,28 @@ def find_keys(io: FileIO, plan: ScanPlan, keys: pa.Table, field_ids: Sequence[in
     The plan must have no equality deletes. A file without one of the columns matches no key. Raises NotFoundError or
     CorruptionError naming the file, UnsupportedError for a file without field ids.
     """
-    positions: dict[str, BitMap64] = {}
-    key_rows: list[numpy.ndarray] = []
     bounds = KeyBounds(keys)
-    for task in plan.tasks:
+
+    def find(task: FileScanTask) -> tuple[BitMap64, numpy.ndarray]:
         stored = _stored_columns(io, task.file.file_path, field_ids, bounds)
         if stored is None:
-            continue
+            return BitMap64(), _NO_ROWS
         found, rows = _matches(stored.columns, keys)
         found = stored.positions(found)
         if task.position_deletes is not None and len(found):
             deleted = task.deleted_positions()
             live = numpy.fromiter((int(p) not in deleted for p in found), bool, len(found))
             found, rows = found[live], rows[live]
-        if len(found):
-            positions[task.file.file_path] = BitMap64(array("Q", found.astype(numpy.uint64).tobytes()))
+        return BitMap64(array("Q", found.astype(numpy.uint64).tobytes())), rows
+
+    positions: dict[str, BitMap64] = {}
+    key_rows = [_NO_ROWS]
+    paths = [task.file.file_path for task in plan.tasks]
+    for path, (found, rows) in zip(paths, each_decoded(paths)(find, plan.tasks), strict=True):
+        if found:
+            positions[path] = found
             key_rows.append(rows)
-    return KeyMatches(positions, numpy.concatenate(key_rows) if key_rows else numpy.empty(0, numpy.int64))
+    return KeyMatches(positions, numpy.concatenate(key_rows))
 
 
 def stored_keys(io: FileIO, location: str, field_ids: Sequence[int], names: Sequence[str]) -> pa.Table:

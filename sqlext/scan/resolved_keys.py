@@ -33,6 +33,7 @@ from sqlext.spec.name_mapping import NameMapping
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import DateType, IntegerType, LongType, NestedField, StringType, Type
 from sqlext.storage.file_io import FileIO
+from sqlext.storage.in_threads import each_decoded
 
 _ARROW: Mapping[type[Type], pa.DataType] = {
     IntegerType: pa.int32(),
@@ -165,8 +166,9 @@ def _look_up(
     lookup = _Lookup.of(io, deletes, fields)
     bitmaps = {task.file.file_path: BitMap64() for task in tasks}
     pieces: list[_Piece] = []
-    for task in tasks:
-        for piece in _pieces(io, task, fields):
+    each = each_decoded([task.file.file_path for task in tasks])
+    for of_task in each(lambda task: _pieces(io, task, fields), tasks):
+        for piece in of_task:
             pieces.append(piece)
             if sum(len(one) for one in pieces) >= _ROWS_AT_ONCE:
                 _mark(bitmaps, lookup, pieces)
@@ -203,12 +205,13 @@ def _mark(bitmaps: Mapping[str, BitMap64], lookup: _Lookup, pieces: Sequence[_Pi
         begin = end
 
 
-def _pieces(io: FileIO, task: FileScanTask, fields: Sequence[NestedField]) -> Iterator[_Piece]:
+def _pieces(io: FileIO, task: FileScanTask, fields: Sequence[NestedField]) -> list[_Piece]:
+    pieces: list[_Piece] = []
     start = 0
     for columns in _row_groups(io, task.file, fields, "data file"):
-        piece = _Piece(task, start, columns)
-        yield piece
-        start += len(piece)
+        pieces.append(_Piece(task, start, columns))
+        start += len(pieces[-1])
+    return pieces
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,8 +232,10 @@ class _Lookup:
         types = tuple(_ARROW[type(field.type)] for field in fields)
         read: list[list[pa.Array]] = [[] for _ in fields]
         numbers: list[NDArray[np.int64]] = []
-        for delete in deletes:
-            for columns in _row_groups(io, delete.file, fields, "equality delete file"):
+        each = each_decoded([delete.file.file_path for delete in deletes])
+        of_files = each(lambda one: list(_row_groups(io, one.file, fields, "equality delete file")), deletes)
+        for delete, row_groups in zip(deletes, of_files, strict=True):
+            for columns in row_groups:
                 for number, column in enumerate(columns):
                     read[number].extend(column.chunks)
                 numbers.append(np.full(len(columns[0]), delete.sequence_number, np.int64))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import islice
@@ -12,6 +12,7 @@ from typing import Any, TypeAlias, TypeVar
 from sqlext.storage.location import is_object
 
 _THREADS = 8
+_DECODING_THREADS = 4
 # Items for each thread that are begun before the first one's result is taken.
 _AHEAD = 4
 
@@ -35,6 +36,14 @@ def in_threads(function: Callable[[T], R], items: Iterable[T], threads: int = _T
         finally:
             for one in begun:
                 one.cancel()
+
+
+def each_decoded(locations: Sequence[str]) -> Each:
+    """How files that Arrow or numpy decodes are read: several at a time, also on a local disk, as these let other
+    threads run while they work. A single file is read in the thread of the caller."""
+    if len(locations) < 2:
+        return map
+    return partial(in_threads, threads=_THREADS if is_object(locations[0]) else _DECODING_THREADS)
 
 
 def each_below(location: str, threads: int = _THREADS) -> Each:

@@ -21,8 +21,7 @@ from sqlext.scan.files.file_columns import AVRO, ORC, PARQUET
 from sqlext.spec.manifests.content_file import ContentFile, ContentKey
 from sqlext.spec.manifests.manifest_codec import read_records
 from sqlext.storage.file_io import FileIO
-from sqlext.storage.in_threads import Each, in_threads
-from sqlext.storage.location import is_object
+from sqlext.storage.in_threads import Each, each_decoded
 
 FILE_PATH_ID = 2147483546
 POS_ID = 2147483545
@@ -34,8 +33,6 @@ _DEFAULT_CAPACITY = 128 * 1024 * 1024
 _BATCH_ROWS = 131_072
 # Of a cached vector, beside its bitmap.
 _VECTOR_BYTES = 200
-# Arrow lets other threads run while it decodes a file.
-_STORE_THREADS, _DISK_THREADS = 8, 4
 
 
 class PositionDeleteCache:
@@ -75,12 +72,10 @@ class PositionDeleteCache:
                 found[file.key] = self._vectors.load_once(file.key, partial(_weighed_vector, vector))
         return [found[file.key] for file in files]
 
-    def each(self, files: Iterable[ContentFile]) -> Each:
+    def each(self, files: Sequence[ContentFile]) -> Each:
         """How delete files, each at a path of its own, are read: several at a time unless most are cached."""
-        missing = [file for file in files if not (self._files.holds(file.file_path) or self._vectors.holds(file.key))]
-        if len(missing) < 2:
-            return map
-        return partial(in_threads, threads=_STORE_THREADS if is_object(missing[0].file_path) else _DISK_THREADS)
+        held = (self._files.holds(file.file_path) or self._vectors.holds(file.key) for file in files)
+        return each_decoded([file.file_path for file, is_held in zip(files, held, strict=True) if not is_held])
 
 
 def read_position_deletes(io: FileIO, location: str, file_format: str) -> dict[str, BitMap64]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from itertools import chain
 from typing import TypeAlias
 
@@ -26,7 +25,7 @@ from sqlext.spec.manifests.manifest_columns import ManifestColumns, decode_manif
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
-from sqlext.storage.in_threads import Each, in_threads
+from sqlext.storage.in_threads import Each, each_decoded, in_threads
 from sqlext.storage.location import is_object
 
 DEFAULT_CAPACITY = 400 * 1024 * 1024
@@ -34,9 +33,8 @@ DEFAULT_CAPACITY = 400 * 1024 * 1024
 DEFAULT_DRIVER_BYTES = 128 * 1024 * 1024
 # Columns cost some milliseconds for any number of entries, objects a tenth of a millisecond for each.
 _FEWEST_FOR_COLUMNS = 50
-# zlib and numpy let other threads run while they work on the columns of so many entries.
+# The columns of fewer entries take more of Python's time, which runs one thread, than of zlib's and numpy's.
 _FEWEST_FOR_THREADS = 1_000
-_DECODERS = 4
 _COMPRESSED_ENTRY_BYTES = 100
 # By tracemalloc an entry without metrics takes 825 bytes, and a metric of one column 42 if it is a small number.
 _ENTRY_BYTES = 850
@@ -174,8 +172,7 @@ class ManifestCache:
         if self._are_far(manifests):
             return in_threads
         large = [one for one in manifests if _entry_count(one) >= _FEWEST_FOR_THREADS]
-        missing = [one for one in large if not self._columns.holds(_key(one))]
-        return partial(in_threads, threads=_DECODERS) if len(missing) > 1 else map
+        return each_decoded([one.path for one in large if not self._columns.holds(_key(one))])
 
     def _are_far(self, manifests: Sequence[ManifestFile]) -> bool:
         """Whether a store has to be asked for several of the manifests."""

@@ -18,6 +18,7 @@ from sqlext.scan.key_lookup import KeyMatches, find_keys, row_ids
 from sqlext.scan.scan_plan import FileScanTask, ScanPlan
 from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.storage.file_io import LocalFileIO
+from unit.scan.small_table import MeetingIO
 
 KEYS = pa.table({"id": [7, 2, 9]})
 
@@ -48,6 +49,13 @@ def test_live_rows_are_found_with_the_row_of_their_key(tmp_path: Path) -> None:
     matches = found(first, second, third)
     assert {Path(path).name: list(bits) for path, bits in matches.positions.items()} == {"a": [1, 3], "b": [1]}
     assert matches.key_rows.tolist() == [1, 0, 2]
+
+
+def test_files_are_read_several_at_a_time(tmp_path: Path) -> None:
+    tasks = [task(tmp_path / name, pa.table({"id": [7, 1]}, pa.schema([ID]))) for name in "ab"]
+    matches = find_keys(MeetingIO(tmp_path), ScanPlan(tuple(tasks)), KEYS, (1,))
+    assert matches.positions == {one.file.file_path: BitMap64([0]) for one in tasks}
+    assert matches.key_rows.tolist() == [0, 0]
 
 
 def test_row_ids_of_the_rows_found(tmp_path: Path) -> None:

@@ -19,6 +19,7 @@ from sqlext.spec.name_mapping import NameMapping
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import DoubleType, IntegerType, LongType, NestedField, StringType
 from sqlext.storage.file_io import LocalFileIO
+from unit.scan.small_table import MeetingIO
 
 SCHEMA = Schema(
     (
@@ -111,6 +112,16 @@ def test_kept_positions_need_no_files(tmp_path: Path) -> None:
     assert resolved.resolve(LocalFileIO(), plan, SCHEMA) == first
     with pytest.raises(NotFoundError, match=r"\.parquet"):
         ResolvedKeys().resolve(LocalFileIO(), plan, SCHEMA)
+
+
+def test_files_are_read_several_at_a_time(tmp_path: Path) -> None:
+    files = Files(tmp_path)
+    deletes = [EqualityDeleteFile(files.write(Content.EQUALITY_DELETES, {1: [key]}), 2, None) for key in (1, 2)]
+    data = [files.write(Content.DATA, {1: [2, 3, 1]}) for _ in range(2)]
+    tasks = tuple(FileScanTask(file, 1, 0, equality_groups=(0,)) for file in data)
+    plan = ScanPlan(tasks, (EqualityDeleteGroup((1,), True, tuple(deletes)),))
+    resolved = ResolvedKeys().resolve(MeetingIO(tmp_path), plan, SCHEMA)
+    assert [list(one.deleted_positions()) for one in resolved.tasks] == [[0, 2], [0, 2]]
 
 
 def test_a_delete_file_without_its_key_is_corrupt(tmp_path: Path) -> None:
