@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 from sqlext.storage.location import is_object
 
 _THREADS = 8
-_DECODING_THREADS = 4
+_MOST_DECODERS = 4
 # Items for each thread that are begun before the first one's result is taken.
 _AHEAD = 4
 
@@ -40,10 +41,13 @@ def in_threads(function: Callable[[T], R], items: Iterable[T], threads: int = _T
 
 def each_decoded(locations: Sequence[str]) -> Each:
     """How files that Arrow or numpy decodes are read: several at a time, also on a local disk, as these let other
-    threads run while they work. A single file is read in the thread of the caller."""
+    threads run while they work: on a local disk as many as there are processors, of which each holds a file's columns.
+    A single file is read in the thread of the caller."""
     if len(locations) < 2:
         return map
-    return partial(in_threads, threads=_THREADS if is_object(locations[0]) else _DECODING_THREADS)
+    if is_object(locations[0]):
+        return in_threads
+    return partial(in_threads, threads=min(_MOST_DECODERS, max(2, os.cpu_count() or 1)))
 
 
 def each_below(location: str, threads: int = _THREADS) -> Each:
