@@ -63,10 +63,11 @@ class Thresholds:
         "Largest size of the table's key columns for a look-up of an ENFORCED key by the driver; else Spark joins.",
     )
     looked_up_rows: int = _number(
-        65_536,
+        131_072,
         "rows",
         "Most rows of data files that the driver reads for a query's scan by equality or IN: a Spark job takes longer"
-        " to start; tasks read larger scans. With 0 `sqlext.lookup` is a query, too.",
+        " to start. Tasks read larger scans, also where as many values are in as many pages. With 0 `sqlext.lookup`"
+        " is a query, too.",
     )
     planned_files: int = _number(
         100_000,
