@@ -258,21 +258,39 @@ def _view_half_new(bench: Bench, keys: int) -> None:
     bench.spark.createDataFrame(changes).createOrReplaceTempView("changes")
 
 
-def large_update(bench: Bench) -> Iterator[Result]:
-    """UPDATEs of 10 % and of all of lineitem's rows, scattered over all of it."""
+def wide_changes(bench: Bench) -> Iterator[Result]:
+    """Changes of 10 %, of half and of all rows of lineitem, scattered over all of it, each of a table made anew."""
     source = tpch_table(bench.data, bench.scale, "lineitem")
     bench.view(source, "source")
-    target = bench.table("updated")
+    target = bench.table("changed")
     for mode in bench.chosen(bench.system.change_modes):
-        for share in (10, 100):
+        for case, statement in _wide_changes(target).items():
             costs = []
             for _ in range(bench.repeats):
-                _recreate_whole(bench, "updated", source, mode)
-                row = "pmod(xxhash64(l_orderkey, l_linenumber), 100)"
-                costs.append(bench.cost(f"UPDATE {target} SET l_quantity = l_quantity + 1 WHERE {row} < {share}"))
+                _recreate_whole(bench, "changed", source, mode)
+                costs.append(bench.cost(statement))
             check = bench.answer(f"SELECT count(*), sum(l_quantity), max(l_comment) FROM {target}")
-            yield Result("large_update", f"{share} %", bench.system.name, mode, least(costs), check)
+            yield Result("wide_changes", case, bench.system.name, mode, least(costs), check)
         bench.spark.sql(f"DROP TABLE {target}")
+
+
+def _wide_changes(table: str) -> dict[str, str]:
+    row = "pmod(xxhash64(l_orderkey, l_linenumber), 100)"
+    update = f"UPDATE {table} SET l_quantity = l_quantity + 1 WHERE {row} < "
+    some = f"SELECT l_orderkey, l_linenumber, l_quantity FROM source WHERE {row} < {{share}}"
+    merge = (
+        f"MERGE INTO {table} AS t USING ({some}) AS s"
+        " ON t.l_orderkey = s.l_orderkey AND t.l_linenumber = s.l_linenumber"
+        " WHEN MATCHED THEN UPDATE SET l_quantity = s.l_quantity + 1"
+    )
+    return {
+        "UPDATE 10 %": f"{update}10",
+        "UPDATE 50 %": f"{update}50",
+        "UPDATE 100 %": f"{update}100",
+        "MERGE 10 %": merge.format(share=10),
+        "MERGE 50 %": merge.format(share=50),
+        "INSERT OVERWRITE": f"INSERT OVERWRITE {table} SELECT * FROM source",
+    }
 
 
 ROW_CHANGES: dict[str, Callable[[Bench], Iterator[Result]]] = {
@@ -282,5 +300,5 @@ ROW_CHANGES: dict[str, Callable[[Bench], Iterator[Result]]] = {
     "concurrent": concurrent,
     "large_merge": large_merge,
     "keyless_merge": keyless_merge,
-    "large_update": large_update,
+    "wide_changes": wide_changes,
 }

@@ -57,7 +57,7 @@ def arguments() -> argparse.Namespace:
 def prepare_data(folder: Path, chosen: argparse.Namespace) -> None:
     """Makes all input files first, so that no measured process pays for them."""
     print(f"data: {folder}, scale {chosen.scale:g}", flush=True)
-    if {"scan", "insert", "evolved", "delete_update", "large_update", "layout"} & set(chosen.suites):
+    if {"scan", "insert", "evolved", "delete_update", "wide_changes", "layout"} & set(chosen.suites):
         tpch_table(folder, chosen.scale, "lineitem")
     if "upsert" in chosen.suites:
         order_changes(folder, chosen.scale, chosen.rounds)

@@ -90,6 +90,7 @@ SQLEXT = System(
         "resolved, compacted": COMPACTS_ITSELF,
     },
     other_modes={
+        "copy-on-write": _of_iceberg("2", "copy-on-write"),
         "merge-on-read v2": {"format-version": "2"},
         "merge-on-read v3": {"format-version": "3"},
     },

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import zlib
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from pyroaring import BitMap64
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from sqlext.command.change.checked_rows import with_task_count
@@ -30,7 +31,13 @@ from sqlext.sql.tokens.quoting import quote_identifier
 from sqlext.write.row_operation import DELETE, INSERT, UPDATE
 from sqlext.write.task import write_rows
 
-_PLACE = ("_file", "_pos")
+# One number for the file and the position of a row, which is joined, shuffled and sorted for a fraction of what a path
+# takes: a checksum of the path, and a position of 36 bits. No file has as many rows.
+_PLACE = "__sqlext_place"
+_PATHS = 2**27
+_FILE_OF = f"shiftright({_PLACE}, 36)"
+# Of deleted positions that Spark sends to all tasks: they take 24 bytes each, and a shuffle would move whole rows.
+_MOST_BROADCAST = 2_000_000
 
 
 def copy_on_write(
@@ -66,7 +73,8 @@ def replace_files(
     """
     kept_from = _partly_kept(touched, materialized.found.positions)
     # The number of rows that stay is not known, so only a result that is estimated to be small goes to the driver.
-    added = _rewrite(spark, target, materialized.operation, materialized.rows, kept_from, replace(writer, tried_rows=0))
+    gone = {path: len(found) for path, found in materialized.found.positions.items() if path in kept_from}
+    added = _rewrite(spark, target, materialized.operation, materialized.rows, gone, replace(writer, tried_rows=0))
     if not (change.distinct_keys or change.keeps_keys):
         removed = Removed(paths=frozenset(task.file.file_path for task in touched))
         require_unique_keys(environment, spark, target, added, removed)
@@ -92,17 +100,17 @@ def _rewrite(
     target: Target,
     operation: WriteOperation,
     rows: DataFrame,
-    kept_from: list[str],
+    gone: Mapping[str, int],
     writer: Writer,
 ) -> Sequence[ContentFile]:
-    """Writes the new rows, and the rows of the files `kept_from` that do not change, to new data files."""
+    """Writes the new rows, and the other rows of the files of which `gone` has how many rows go, to new data files."""
     metadata = target.table.metadata
     plan, gives_values = operation.plan, has_new_rows(rows)
 
     def counted(rows: DataFrame, *, are_new: bool) -> DataFrame:
         return with_task_count(rows, plan, are_new=are_new) if gives_values else rows
 
-    moved = [counted(_kept(spark, target, rows, kept_from), are_new=False)] if kept_from else []
+    moved = [counted(_kept(spark, target, rows, gone), are_new=False)] if gone else []
     inserted: list[DataFrame] = []
     if gives_values:
         moved.append(counted(_new(target, rows, UPDATE), are_new=True))
@@ -111,21 +119,37 @@ def _rewrite(
         return ()
     task = write_rows(plan.with_row_lineage() if has_row_ids(target) else plan, task_identity=task_identity)
     if keeps_order(metadata):
-        united = _united([*moved, *inserted]).drop(*_PLACE)
+        united = _united([*moved, *inserted]).drop(_PLACE)
         return write_distributed(united, metadata, task, writer).data_files
-    # Rows of one file stay together and in their order, so that bounds remain narrow.
-    by_file = [*(F.expr(text) for text in partition_expressions(metadata)), F.col("_file")]
-    stable = [one.repartition(*by_file).sortWithinPartitions(*_PLACE) for one in [_united(moved)] if moved]
+    stable = [_united(moved)] if moved else []
+    if gives_values:
+        # Rows of one file stay together and in their order, so that bounds remain narrow. A scan gives them so.
+        by_file = [*map(F.expr, partition_expressions(metadata)), F.expr(_FILE_OF)]
+        stable = [one.repartition(*by_file).sortWithinPartitions(_PLACE) for one in stable]
     spread = _united([*stable, *(distribute(one, metadata) for one in inserted)])
-    return write_by(writer, spread.drop(*_PLACE), task, lambda rows: rows).data_files
+    return write_by(writer, spread.drop(_PLACE), task, lambda rows: rows).data_files
 
 
-def _kept(spark: SparkSession, target: Target, rows: DataFrame, paths: list[str]) -> DataFrame:
-    """The live rows of the data files `paths` that the change does not delete."""
-    columns = ", ".join(map(quote_identifier, [*_columns(target), *_PLACE]))
-    stored = lowered_query(spark, f"SELECT {columns} FROM {target.relation}").where(F.col("_file").isin(paths))
-    gone = rows.where(F.col("__operation").isin(DELETE, UPDATE)).select(*_PLACE)
-    return stored.join(gone, list(_PLACE), "left_anti").select(*map(quote_identifier, [*_columns(target), *_PLACE]))
+def _kept(spark: SparkSession, target: Target, rows: DataFrame, gone: Mapping[str, int]) -> DataFrame:
+    """The live rows of the data files that the change does not delete."""
+    columns = ", ".join(map(quote_identifier, [*_columns(target), "_file", "_pos"]))
+    stored = lowered_query(spark, f"SELECT {columns} FROM {target.relation}").where(F.col("_file").isin(list(gone)))
+    deleted = rows.where(F.col("__operation").isin(DELETE, UPDATE)).where(F.col("_file").isin(list(gone)))
+    keys = [_PLACE] if _are_told_apart(gone) else [_PLACE, "_file"]
+    deleted = deleted.select(_place(), "_file").select(*keys)
+    if sum(gone.values()) <= _MOST_BROADCAST:
+        deleted = F.broadcast(deleted)
+    kept = stored.select(*map(quote_identifier, _columns(target)), "_file", _place()).join(deleted, keys, "left_anti")
+    return kept.select(*map(quote_identifier, _columns(target)), _PLACE)
+
+
+def _place() -> Column:
+    return F.expr(f"shiftleft(pmod(crc32(CAST(_file AS BINARY)), {_PATHS}), 36) + _pos").alias(_PLACE)
+
+
+def _are_told_apart(paths: Collection[str]) -> bool:
+    """Whether the numbers of places tell these files apart."""
+    return len({zlib.crc32(path.encode()) % _PATHS for path in paths}) == len(paths)
 
 
 def _new(target: Target, rows: DataFrame, operation: int) -> DataFrame:
@@ -134,7 +158,7 @@ def _new(target: Target, rows: DataFrame, operation: int) -> DataFrame:
     chosen = rows.where(F.col("__operation") == operation)
     if has_row_ids(target):
         chosen = chosen.withColumn(LAST_UPDATED.name, F.lit(None).cast("bigint"))
-    return chosen.select(*map(quote_identifier, [*_columns(target), *_PLACE]))
+    return chosen.select(*map(quote_identifier, _columns(target)), _place())
 
 
 def _columns(target: Target) -> list[str]:

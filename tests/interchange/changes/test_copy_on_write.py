@@ -9,6 +9,7 @@ import pytest
 from interchange.tables.test_row_lineage import lineage
 from judges.canonical import canonical_rows
 from judges.judged import Judged
+from sqlext.command.change import copy_on_write
 
 MODES = ", ".join(f"'write.{verb}.mode'='copy-on-write'" for verb in ("delete", "update", "merge"))
 FIRST = "(1, 'a', 1.50), (2, 'b', NULL), (3, NULL, -3.25)"
@@ -57,6 +58,30 @@ def test_snapshots_are_those_of_iceberg(judged: Judged, version: int, partitioni
                 id: one for id, one in theirs.items() if id < 20
             }
     assert judged.spark.table(f"{judged.table}.delete_files").count() == 0
+
+
+@pytest.mark.parametrize("statement", [*STATEMENTS[:3], "DELETE FROM {table} WHERE id % 7 = 3"])
+def test_files_of_one_number_are_told_apart_by_their_paths(
+    judged: Judged, monkeypatch: pytest.MonkeyPatch, statement: str
+) -> None:
+    """All have one number if there is only one, and equal positions; and deleted positions are sent to tasks or not."""
+
+    def changed(properties: str) -> list[list[Any]]:
+        run = judged.spark.sql
+        run(f"DROP TABLE IF EXISTS {judged.table}")
+        run(f"CREATE TABLE {judged.table} (id INT, kind STRING, amount DECIMAL(9,2)) TBLPROPERTIES ({properties})")
+        for start in (0, 10, 20):
+            rows = f"SELECT id, 'k', id FROM range({start}, {start + 10}, 1, 1)"
+            run(f"INSERT INTO {judged.table} {rows}")
+        run(statement.format(table=judged.table))
+        return canonical_rows(judged.spark.table(judged.table))
+
+    expected = changed("'format-version'='2'")
+    for paths, broadcast in ((2**27, 2_000_000), (1, 2_000_000), (1, 0)):
+        monkeypatch.setattr(copy_on_write, "_PATHS", paths)
+        monkeypatch.setattr(copy_on_write, "_MOST_BROADCAST", broadcast)
+        assert changed(MODES) == expected
+        assert judged.spark.table(f"{judged.table}.delete_files").count() == 0
 
 
 def test_deletes_of_other_ways_are_superseded(judged: Judged) -> None:
