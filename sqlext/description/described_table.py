@@ -24,7 +24,7 @@ from sqlext.scan.filter.file_filter import partition_key
 from sqlext.scan.metadata_tables.metadata_table import TableState
 from sqlext.spec.constraint import check_constraints, generated_columns, is_constraint, varchar_lengths
 from sqlext.spec.identity_column import identity_columns
-from sqlext.spec.iso_date_time import format_timestamp
+from sqlext.spec.iso_date_time import moment
 from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.stream_state import settings_of
@@ -116,11 +116,6 @@ def contents(state: TableState) -> Contents:
         manifests=len(listed),
         sizes=tuple(_size_classes(data)),
     )
-
-
-def moment(milliseconds: int) -> str:
-    """A time since 1970 as ISO 8601 in UTC."""
-    return f"{format_timestamp(milliseconds, 1000)}Z"
 
 
 def _columns(metadata: TableMetadata, schema: Schema) -> Iterator[Column]:

@@ -62,6 +62,11 @@ def format_timestamp(units: int, units_per_second: int) -> str:
     return f"{format_date(days)}T{format_time(of_day, units_per_second)}"
 
 
+def moment(milliseconds: int) -> str:
+    """Milliseconds since 1970 as ISO 8601 in UTC, with its `Z`."""
+    return f"{format_timestamp(milliseconds, 1000)}Z"
+
+
 def parse_date(text: str) -> int:
     """Days since 1970-01-01 of an ISO date. Raises ValueError."""
     match = _DATE.fullmatch(text)

@@ -8,20 +8,14 @@ from __future__ import annotations
 import os
 import sys
 from importlib import import_module
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from sqlext.errors import SqlextError
 from sqlext.storage.clock import system_clock
-from sqlext.terminal.described import print_description, print_health, print_history
-from sqlext.terminal.examined import print_examination
-from sqlext.terminal.listed_files import print_files
-from sqlext.terminal.listed_tables import print_tables
 from sqlext.terminal.named_catalog import named_catalog
 from sqlext.terminal.output import print_error, print_line
-from sqlext.terminal.row_difference import print_changes
-from sqlext.terminal.table_rows import column_names, print_table_rows
 from sqlext.version import __version__
 
 TRACEBACK = "SQLEXT_TRACEBACK"
@@ -68,6 +62,11 @@ At = Annotated[str | None, typer.Option("--at", help="A time, as 2026-01-31T12:0
 Limit = Annotated[int, typer.Option("--limit", "-n", min=0, help="The most that are shown; 0 shows all.")]
 
 
+def _shows(module: str) -> Any:
+    """The module that shows what a command asks for, imported then: the imports of all are half of a command's time."""
+    return import_module(f"sqlext.terminal.{module}")
+
+
 def _print_version(asked: bool) -> None:
     if asked:
         print_line(f"sqlext {__version__}")
@@ -94,7 +93,7 @@ def tables(
 ) -> None:
     """List tables and views."""
     named = named_catalog(catalog, option or (), name)
-    print_tables(named.catalog, named.namespace(namespace), details=details, as_json=as_json)
+    _shows("listed_tables").print_tables(named.catalog, named.namespace(namespace), details=details, as_json=as_json)
 
 
 @app.command(short_help="Show all that is known of a table.")
@@ -111,7 +110,8 @@ def describe(
     """Show columns, key, partitions, properties, timeline, files, dead rows, and what care would do."""
     named = named_catalog(catalog, option or (), name).table(table, version, at)
     # As many snapshots as there are, if all are asked for.
-    print_description(named, system_clock(), limit or len(named.metadata.snapshots), as_json=as_json)
+    most = limit or len(named.metadata.snapshots)
+    _shows("described").print_description(named, system_clock(), most, as_json=as_json)
 
 
 @app.command(short_help="List snapshots.")
@@ -124,7 +124,8 @@ def history(
     as_json: Json = False,
 ) -> None:
     """List snapshots: who made them, what they did, rows in and out."""
-    print_history(named_catalog(catalog, option or (), name).table(table), limit or None, as_json=as_json)
+    named = named_catalog(catalog, option or (), name).table(table)
+    _shows("described").print_history(named, limit or None, as_json=as_json)
 
 
 @app.command(short_help="Measure files, deletes and metadata.")
@@ -138,7 +139,8 @@ def health(
     as_json: Json = False,
 ) -> None:
     """Measure files, deletes and metadata, and tell what care would do."""
-    print_health(named_catalog(catalog, option or (), name).table(table, version, at), system_clock(), as_json=as_json)
+    named = named_catalog(catalog, option or (), name).table(table, version, at)
+    _shows("described").print_health(named, system_clock(), as_json=as_json)
 
 
 @app.command()
@@ -153,7 +155,8 @@ def files(
     as_json: Json = False,
 ) -> None:
     """List data and delete files."""
-    print_files(named_catalog(catalog, option or (), name).table(table, version, at), limit or None, as_json=as_json)
+    named = named_catalog(catalog, option or (), name).table(table, version, at)
+    _shows("listed_files").print_files(named, limit or None, as_json=as_json)
 
 
 @app.command(short_help="Find, and mend, what is wrong.")
@@ -168,7 +171,8 @@ def fsck(
 ) -> None:
     """Find what is wrong with a table; the exit code is 1 if anything is."""
     named = named_catalog(catalog, option or (), name)
-    if not print_examination(named, table, data_files=data_files, repair=repair, as_json=as_json):
+    examined = _shows("examined")
+    if not examined.print_examination(named, table, data_files=data_files, repair=repair, as_json=as_json):
         raise typer.Exit(1)
 
 
@@ -186,7 +190,7 @@ def changes(
 ) -> None:
     """Show the rows that snapshots changed."""
     named = named_catalog(catalog, option or (), name).table(table)
-    print_changes(named, start, end, limit or None, net=net, as_json=as_json)
+    _shows("row_difference").print_changes(named, start, end, limit or None, net=net, as_json=as_json)
 
 
 @app.command()
@@ -204,8 +208,9 @@ def cat(
     as_json: Json = False,
 ) -> None:
     """Show rows."""
+    rows = _shows("table_rows")
     named = named_catalog(catalog, option or (), name).table(table, version, at)
-    print_table_rows(named, column_names(columns or ""), limit or None, as_json=as_json)
+    rows.print_table_rows(named, rows.column_names(columns or ""), limit or None, as_json=as_json)
 
 
 @app.command(short_help="Run a statement in Spark.")
@@ -218,8 +223,7 @@ def sql(
     as_json: Json = False,
 ) -> None:
     """Run a statement in Spark, which takes some seconds to start."""
-    # Imported when it is asked for: PySpark takes as long to import as the other commands take.
-    spark = import_module("sqlext.terminal.spark_statement")
+    spark = _shows("spark_statement")
     if not spark.print_statement(named_catalog(catalog, option or (), name), statement, limit or None, as_json=as_json):
         raise typer.Exit(1)
 

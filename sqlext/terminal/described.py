@@ -20,13 +20,14 @@ from sqlext.description.table_facts import (
 )
 from sqlext.terminal.named_catalog import NamedTable
 from sqlext.terminal.output import console, print_json, print_line, print_rows, shown
+from sqlext.terminal.read_state import state_of
 
 _BAR = 24
 
 
 def print_description(named: NamedTable, now_ms: int, commits: int, *, as_json: bool) -> None:
     """All that is known of a table, with its newest `commits` snapshots. Raises errors of reading."""
-    described = describe_table(named.name, named.catalog, named.table, named.state(), now_ms, commits)
+    described = describe_table(named.name, named.catalog, named.table, state_of(named), now_ms, commits)
     if as_json:
         print_json(described.to_json())
         return
@@ -62,7 +63,7 @@ def print_history(named: NamedTable, most: int | None, *, as_json: bool) -> None
 
 def print_health(named: NamedTable, now_ms: int, *, as_json: bool) -> None:
     """The measures of CALL health. Raises errors of reading."""
-    found = health(named.catalog, named.table, named.state(), now_ms)
+    found = health(named.catalog, named.table, state_of(named), now_ms)
     if as_json:
         rows = [{"measure": one.name, "value": one.value, "bytes": one.bytes, "about": one.about} for one in found]
         print_json({"table": named.name, "measures": rows})

@@ -14,6 +14,7 @@ from sqlext.errors import AnalysisError
 from sqlext.scan.checks.finding import Finding, Severity
 from sqlext.terminal.named_catalog import NamedCatalog, is_place
 from sqlext.terminal.output import print_json, print_line, print_rows
+from sqlext.terminal.read_state import state_of
 
 _COLUMNS = ("table", "severity", "check", "object", "snapshot", "found", "expected", "repair")
 
@@ -41,7 +42,7 @@ def print_examination(named: NamedCatalog, table: str | None, *, data_files: boo
 
 def _findings(named: NamedCatalog, table: str | None, data_files: bool) -> Iterator[tuple[str, Finding]]:
     if table is not None and is_place(table):
-        state = named.table(table).state()
+        state = state_of(named.table(table))
         found = examine_version(state.io, state.metadata, state.location, data_files=data_files)
         yield from ((table, one) for one in found.findings)
         return

@@ -14,6 +14,7 @@ from sqlext.spec.transform import BucketTransform
 from sqlext.terminal.described import print_left_out
 from sqlext.terminal.named_catalog import NamedTable
 from sqlext.terminal.output import print_json, print_rows
+from sqlext.terminal.read_state import state_of
 
 _KINDS = {
     Content.DATA: "data",
@@ -37,7 +38,7 @@ class ListedFile:
 
 def print_files(named: NamedTable, most: int | None, *, as_json: bool) -> None:
     """At most so many files; beyond them manifests are not read. Raises errors of reading."""
-    state = named.state()
+    state = state_of(named)
     listed = () if state.snapshot is None else state.manifests.manifests(state.io, state.snapshot)
     found = [_listed(named, file) for file in islice(_files(state, listed), most)]
     count = sum(_live(one) for one in listed) if most is not None and len(found) == most else len(found)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 from sqlext.catalog.catalog import Catalog
 from sqlext.catalog.identifier import Namespace, TableIdentifier
-from sqlext.description.described_table import moment
 from sqlext.description.table_facts import bytes_told, count_told
 from sqlext.errors import SqlextError
+from sqlext.spec.iso_date_time import moment
 from sqlext.terminal.output import print_json, print_line, print_rows
 
 _TABLE, _VIEW = "table", "view"

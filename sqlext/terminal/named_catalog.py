@@ -18,8 +18,6 @@ from sqlext.catalog.sql.connection import sqlite_path
 from sqlext.catalog.sql.stored_names import stored_catalog_names
 from sqlext.catalog.static_table import load_static_table
 from sqlext.errors import NotFoundError
-from sqlext.scan.files.manifest_cache import ManifestCache
-from sqlext.scan.metadata_tables.metadata_table import TableState
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
@@ -43,10 +41,6 @@ class NamedTable:
     @property
     def metadata(self) -> TableMetadata:
         return self.table.metadata
-
-    def state(self) -> TableState:
-        """The table as its metadata tables read it, with a cache of its own."""
-        return TableState(self.io, self.metadata, self.table.metadata_location, self.snapshot, ManifestCache())
 
 
 class NamedCatalog:

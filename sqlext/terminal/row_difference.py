@@ -22,6 +22,7 @@ from sqlext.spec.row_kind import ROW_KIND
 from sqlext.sql.lowering.changes import CHANGE_TYPE, ORDINAL, ROW_KINDS, SNAPSHOT_ID
 from sqlext.terminal.named_catalog import NamedTable, snapshot_of
 from sqlext.terminal.output import plain, print_json, print_line, print_rows
+from sqlext.terminal.read_state import state_of
 from sqlext.terminal.table_rows import cell, columns_of, numeric, plan_of, rows_of
 from sqlext.write.arrow_schema import schema_to_arrow
 
@@ -74,7 +75,7 @@ def changes(named: NamedTable, start: Snapshot | None, end: Snapshot | None, *, 
     """The changed rows of each snapshot after `start` up to `end`, oldest first, or with `net` of all together."""
     if end is None:
         return
-    metadata, state = named.metadata, named.state()
+    metadata, state = named.metadata, state_of(named)
     history = history_between(metadata, start, end)
     if history is None and not net:
         assert start is not None

@@ -21,6 +21,7 @@ from sqlext.spec.name_mapping import NameMapping
 from sqlext.spec.schema import Schema
 from sqlext.terminal.named_catalog import NamedTable
 from sqlext.terminal.output import plain, print_json, print_line, print_rows
+from sqlext.terminal.read_state import state_of
 from sqlext.write.arrow_schema import schema_to_arrow
 
 _PARQUET = "PARQUET"
@@ -34,7 +35,7 @@ def print_table_rows(named: NamedTable, columns: Sequence[str], most: int | None
     Raises AnalysisError UNRESOLVED_COLUMN.WITH_SUGGESTION for one that is not there, and UnsupportedError
     ROWS_NEED_SPARK for files that are read by Spark alone.
     """
-    state = named.state()
+    state = state_of(named)
     schema = _chosen(state.metadata.schema(), columns, named.name)
     found: list[dict[str, object]] = []
     is_all = True

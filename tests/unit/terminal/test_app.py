@@ -265,6 +265,19 @@ def test_no_look_imports_pyspark_or_a_parser(command: str, run: CommandLine, tmp
     assert done.stderr == "\n", done.stderr
 
 
+def test_what_a_command_does_not_show_it_does_not_import(tmp_path: Path) -> None:
+    """The imports of all commands are half of the time that a list of tables takes."""
+    script = (
+        "import sys\nfrom sqlext.terminal.app import app\n"
+        "app(['tables'], standalone_mode=False)\n"
+        "read = ('sqlext.scan', 'sqlext.command', 'sqlext.commit', 'sqlext.write', 'sqlext.sql', 'pyarrow.compute')\n"
+        "print(sorted(one for one in sys.modules if one.startswith(read)))"
+    )
+    environment = {**os.environ, "SQLEXT_CATALOG": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, env=environment)
+    assert done.stdout.splitlines() == ["no tables", "[]"]
+
+
 def _moment(milliseconds: int) -> str:
     return datetime.datetime.fromtimestamp(milliseconds / 1000, datetime.timezone.utc).isoformat()
 
