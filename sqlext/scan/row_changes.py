@@ -22,14 +22,19 @@ def row_changes(went: pa.Table, came: pa.Table, key: Sequence[str]) -> pa.Table:
     """The changes from the rows `went` to the rows `came`, with their columns and then `ROW_KIND`.
 
     Equal rows in both were moved by a rewrite, and are no changes. Exactly one old and one new row of a `key` are an
-    update; with an empty `key` there are only inserts and deletes.
+    update, whose rows follow each other; with an empty `key` there are only inserts and deletes.
     """
     rows = pa.concat_tables([went, came])
     is_new = np.arange(rows.num_rows) >= went.num_rows
     rows, is_new = _unmoved(rows, is_new)
-    updated = _updated(rows.select(list(key)), is_new) if key else np.zeros(len(is_new), bool)
+    updated, order = np.zeros(len(is_new), bool), None
+    if key and rows.num_rows:
+        codes = codes_of(rows.select(list(key)))
+        updated = _updated(codes, is_new)
+        order = _by_update(codes, updated & ~is_new, updated & is_new)
     kinds = np.where(is_new, np.where(updated, "+U", "+I"), np.where(updated, "-U", "-D"))
-    return rows.append_column(ROW_KIND.name, pa.array(kinds.tolist(), pa.string()))
+    changes = rows.append_column(ROW_KIND.name, pa.array(kinds.tolist(), pa.string()))
+    return changes if order is None else changes.take(pa.array(order))
 
 
 def _unmoved(rows: pa.Table, is_new: NDArray[np.bool_]) -> tuple[pa.Table, NDArray[np.bool_]]:
@@ -44,14 +49,23 @@ def _unmoved(rows: pa.Table, is_new: NDArray[np.bool_]) -> tuple[pa.Table, NDArr
     return rows.filter(pa.array(kept)), is_new[kept]
 
 
-def _updated(keys: pa.Table, is_new: NDArray[np.bool_]) -> NDArray[np.bool_]:
-    if not keys.num_rows:
-        return np.zeros(0, bool)
-    codes = codes_of(keys)
+def _updated(codes: _Codes, is_new: NDArray[np.bool_]) -> NDArray[np.bool_]:
     count = int(codes.max()) + 1
     went, came = (np.bincount(codes[side], minlength=count) for side in (~is_new, is_new))
     once: NDArray[np.bool_] = (went == 1) & (came == 1)
     return once[codes]
+
+
+def _by_update(codes: _Codes, is_before: NDArray[np.bool_], is_after: NDArray[np.bool_]) -> _Codes | None:
+    """The places of the rows in an order with each new row of an update behind its old one; None: they are so."""
+    before = np.flatnonzero(is_before)
+    if not len(before):
+        return None
+    place_of_code = np.empty(int(codes.max()) + 1, np.int64)
+    place_of_code[codes[before]] = before
+    places = np.arange(len(codes))
+    places[is_after] = place_of_code[codes[is_after]]
+    return np.argsort(places, kind="stable")
 
 
 def _numbers_of_equal(codes: _Codes) -> _Codes:

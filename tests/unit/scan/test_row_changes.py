@@ -71,6 +71,16 @@ def test_values_are_as_they_were() -> None:
     assert changes.column("_row_kind").to_pylist() == ["-U", "+U"]
 
 
+@given(ROWS, ROWS)
+def test_the_rows_of_an_update_follow_each_other(went: list[Row], came: list[Row]) -> None:
+    rows = row_changes(_table(went), _table(came), ["id"]).to_pylist()
+    kinds = [row["_row_kind"] for row in rows]
+    for place, kind in enumerate(kinds):
+        if kind == "-U":
+            assert kinds[place + 1] == "+U"
+            assert rows[place]["id"] == rows[place + 1]["id"]
+
+
 @pytest.mark.parametrize(
     ("type", "values"),
     [

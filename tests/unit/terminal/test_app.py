@@ -175,6 +175,14 @@ def test_changes_are_those_of_each_snapshot_or_the_difference(run: CommandLine, 
     assert run("changes", "db.empty", "--json").document["changes"] == []
 
 
+def test_the_two_rows_of_an_update_follow_each_other(run: CommandLine, lake: Lake) -> None:
+    *_, last = lake.load("orders").metadata.snapshots
+    lake.upsert("orders", id=[11, 10], who=["max", "eve"], day=[_day(lake), _day(lake)])
+    net = run("changes", "db.orders", "--from", str(last.snapshot_id), "--net", "--json").document["changes"]
+    assert [one["_change_type"] for one in net] == ["UPDATE_BEFORE", "UPDATE_AFTER"] * 2
+    assert [one["id"] for one in net] in ([10, 10, 11, 11], [11, 11, 10, 10])
+
+
 def test_damage_is_found_with_an_exit_code_and_mended(run: CommandLine, lake: Lake) -> None:
     assert run("fsck").out.strip() == "nothing is wrong"
     snapshot = lake.load("orders").metadata.current_snapshot()
