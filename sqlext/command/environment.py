@@ -98,7 +98,7 @@ class Environment:
         return self.catalogs.transaction is not None
 
     def planned_by(self, settings: Mapping[str, str]) -> Environment:
-        """The environment with these session settings for plans. Raises AnalysisError SETTING_INVALID."""
+        """The environment with these session settings for plans. Raises as `Planning.of`."""
         return replace(self, planning=Planning.of(settings)) if settings else self
 
     def writing_in(self, tasks: int | None) -> Environment:

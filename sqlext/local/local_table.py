@@ -205,8 +205,8 @@ class LocalTable:
         Columns are found by name; one that is not given has its default, or null. `batch`, an application's id and the
         number of its batch, makes the call idempotent. Returns the number of rows.
 
-        Raises AnalysisError LOCAL_ROWS_REFUSED for columns that do not fit, DataError for rows that break a rule of the
-        table, and UnsupportedError LOCAL_NEEDS_SPARK.
+        Raises AnalysisError LOCAL_ROWS_REFUSED for columns that do not fit and INVALID_WRITE_OPTION for what is no
+        batch, DataError for rows that break a rule of the table, and UnsupportedError LOCAL_NEEDS_SPARK.
         """
 
         def write(environment: Environment, target: Target) -> int:
@@ -325,16 +325,17 @@ def _upsert(environment: Environment, target: Target, given: GivenRows) -> Count
 
 
 def _as_batch(environment: Environment, batch: tuple[str, int] | None) -> Environment:
-    """The environment of a statement that is a batch. Raises AnalysisError SETTING_INVALID."""
+    """The environment of a statement that is a batch. Raises AnalysisError INVALID_WRITE_OPTION."""
     if batch is None:
         return environment
     if not isinstance(batch, tuple) or len(batch) != 2:
-        allowed = "an application's id and the number of its batch, as (id, number)"
-        raise AnalysisError("SETTING_INVALID", name="batch", value=batch, allowed=allowed)
+        reason = "it must be an application's id and the number of its batch, as (id, number)"
+        raise AnalysisError("INVALID_WRITE_OPTION", option="batch", value=batch, reason=reason)
     try:
         known = Batch(application_id(batch[0]), batch_version(str(batch[1])))
     except ValueError as allowed:
-        raise AnalysisError("SETTING_INVALID", name="batch", value=batch, allowed=allowed) from None
+        reason = f"it must have {allowed}"
+        raise AnalysisError("INVALID_WRITE_OPTION", option="batch", value=batch, reason=reason) from None
     run = str(uuid.UUID(int=environment.rng.getrandbits(128), version=4))
     return replace(environment, batch=StatementBatch(BatchRun(known, run, environment.clock())))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields
 
 from sqlext.command.plan.change_plan import Way, Writer
 from sqlext.errors import AnalysisError
+from sqlext.spec.name_suggestion import suggestion
 from sqlext.thresholds import ALL_ROWS, PREFIX, Thresholds, setting
 
 FORCE = f"{PREFIX}force"
@@ -29,13 +30,13 @@ class Planning:
 
     @classmethod
     def of(cls, settings: Mapping[str, str]) -> Planning:
-        """Parses the session settings that begin with `PREFIX`. Raises AnalysisError SETTING_INVALID."""
+        """Parses the session settings that begin with `PREFIX`. Raises AnalysisError SETTING_UNKNOWN and
+        SETTING_INVALID."""
         known = {FORCE, *(setting(one.name) for one in fields(Thresholds))}
-        for name, value in settings.items():
+        for name in settings:
             if name not in known:
-                raise AnalysisError(
-                    "SETTING_INVALID", name=name, value=value, allowed=f"one of {', '.join(sorted(known))}"
-                )
+                way_out = suggestion(name, known, f"There are {', '.join(sorted(known))}.")
+                raise AnalysisError("SETTING_UNKNOWN", name=name, way_out=way_out)
         ways, writer = set(), None
         text = settings.get(FORCE, "")
         for name in filter(None, (part.strip().lower() for part in text.split(","))):

@@ -26,7 +26,7 @@ def test_settings_of_plans_are_those_of_one_statement(lake: Lake) -> None:
     assert planned.planning.thresholds.driver_rows == 3
     assert not lake.environment.planning.forced_ways
     assert lake.environment.planned_by({}) is lake.environment
-    with refused("SETTING_INVALID", "sqlext.plan.forced"):
+    with refused("SETTING_UNKNOWN", "sqlext.plan.forced", "sqlext.plan.force"):
         lake.environment.planned_by({"sqlext.plan.forced": "auto"})
 
 

@@ -67,7 +67,7 @@ def test_a_table_is_shown_by_its_name(table: LocalTable, tmp_path: Path) -> None
 
 @pytest.mark.parametrize("batch", ["x1", ("app",), ("app", 1, 2), ("app", "one"), 7])
 def test_what_is_no_batch_is_refused(table: LocalTable, batch: Any) -> None:
-    with refused("SETTING_INVALID", "batch="):
+    with refused("INVALID_WRITE_OPTION", "batch = ", "it must"):
         table.append([{"id": 1, "v": "a"}], batch=batch)
     assert table.to_arrow().num_rows == 0
 
@@ -218,7 +218,7 @@ def test_a_batch_runs_once(table: LocalTable) -> None:
     assert table.upsert([{"id": 2, "v": "b"}], batch=("app", 8)).row()[0] == 0
     assert table.upsert([{"id": 2, "v": "b"}], batch=("app", 9)).inserted == 1
     assert rows_of(table) == [(1, "a"), (2, "b")]
-    with refused("SETTING_INVALID"):
+    with refused("INVALID_WRITE_OPTION", "('app', -1)"):
         table.append([{"id": 1, "v": "a"}], batch=("app", -1))
 
 
