@@ -8,11 +8,13 @@ from io import BytesIO
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
+from matplotlib.patches import Patch
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from sqlext.description.table_facts import CareTask, Commit, Contents, bytes_told, class_told, plural_told
 
 IN, OUT, REWRITTEN, SIZE = "#3f8f5b", "#d1605e", "#b0b0b0", "#4c83c3"
+_ROWS = ((IN, "in"), (OUT, "out"), (REWRITTEN, "moved by rewrites"))
 _CHANGES = (("INSERT", IN, "inserted"), ("UPDATE_AFTER", SIZE, "updated"), ("DELETE", OUT, "deleted"))
 _MOST_LABELS = 8
 # A single bar is not to be as wide as the picture.
@@ -45,16 +47,14 @@ def history_picture(name: str, commits: Sequence[Commit]) -> Figure:
     upper.bar(places, went, color=[REWRITTEN if grey else OUT for grey in is_rewrite], width=0.7)
     upper.axhline(0, color=_INK, linewidth=0.8)
     upper.set_title(f"{_plain(name)}: rows in and out", loc="left")
+    handles = [Patch(color=colour, label=told) for colour, told in _ROWS]
+    upper.legend(handles=handles, frameon=False, ncols=3, fontsize="small", loc="lower right", bbox_to_anchor=(1, 1))
     stored = [(place, one.rows) for place, one in zip(places, shown, strict=True) if one.rows is not None]
     lower.step([place for place, _ in stored], [rows for _, rows in stored], where="mid", color=SIZE)
     lower.set_ylim(bottom=0)
     lower.set_title("rows stored", loc="left", fontsize="medium")
     step = max(1, -(-len(shown) // _MOST_LABELS))
-    lower.set_xticks(
-        [place for place in places if place % step == 0],
-        [_label(one.committed_at) for place, one in zip(places, shown, strict=True) if place % step == 0],
-        fontsize="small",
-    )
+    lower.set_xticks(places[::step], _labels([one.committed_at for one in shown[::step]]), fontsize="small")
     for axes in (upper, lower):
         _counts(axes)
     return _empty(figure, upper, "no snapshots yet") if not shown else figure
@@ -152,8 +152,11 @@ def _empty(figure: Figure, axes: Axes, told: str) -> Figure:
     return figure
 
 
-def _label(moment: str) -> str:
-    return moment[:16].replace("T", "\n")
+def _labels(moments: Sequence[str]) -> Sequence[str]:
+    """Days and times, with seconds where minutes do not tell them apart."""
+    minutes = [moment[:16] for moment in moments]
+    told = minutes if len(set(minutes)) == len(minutes) else [moment[:19] for moment in moments]
+    return [moment.replace("T", "\n") for moment in told]
 
 
 def _plain(text: str) -> str:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import datetime
 from collections.abc import Iterable
+from dataclasses import replace
 
 import pytest
 from IPython.core.formatters import DisplayFormatter
@@ -39,6 +41,18 @@ def test_history_is_of_main_oldest_first() -> None:
     assert came == [120_000, 40_000, 0, 129_000, 15_000, 0]
     assert went == [0, 0, -31_000, -129_000, 0, 0]
     assert texts(figure).startswith("lake.shop.orders: rows in and out")
+    legend = figure.axes[0].get_legend()
+    assert legend is not None
+    assert [text.get_text() for text in legend.get_texts()] == ["in", "out", "moved by rewrites"]
+
+
+@pytest.mark.parametrize(("apart_s", "ticks"), [(3, ["10:00:00", "10:00:03"]), (60, ["10:00", "10:01"])])
+def test_times_are_told_apart(apart_s: int, ticks: list[str]) -> None:
+    begun = datetime.datetime(2026, 1, 31, 10)
+    times = [begun, begun + datetime.timedelta(seconds=apart_s)]
+    commits = [replace(T.commits[0], committed_at=f"{one.isoformat()}Z", is_ancestor=True) for one in times]
+    figure = history_picture(T.name, commits[::-1])
+    assert [tick.get_text().partition("\n")[2] for tick in figure.axes[1].get_xticklabels()] == ticks
 
 
 def test_a_notebook_shows_a_picture_by_itself() -> None:
