@@ -172,7 +172,7 @@ STATEMENTS: Mapping[str, Condition] = {
     ),
     "PICTURES_NEED_PACKAGE": Condition(
         "0A000",
-        "Pictures of a table are drawn by the package {package}, which this Python lacks. Install sqlext[pictures].",
+        "Pictures of a table are drawn by the package {package}, which this Python lacks. Run pip install '{package}'.",
     ),
     "UNRESOLVED_COLUMN.WITH_SUGGESTION": Condition(
         "42703", "The column {name} cannot be resolved in {where}. Did you mean one of: {suggestions}?"

@@ -1,6 +1,6 @@
 """A test kit for pipelines that write tables of sqlext.
 
-With pytest, `pip install sqlext[testing]` is all: its fixtures are there (docs/testing.md). Without pytest:
+With pytest its fixtures are there (docs/testing.md); the extra `testing` brings pytest. Without pytest:
 
     Faults                 commits that lose, answers that are lost, stores that refuse, workers that die
     assert_tables_equal    two tables by their key, with a report of what differs

@@ -78,3 +78,12 @@ def test_pages_import_what_is_public() -> None:
 def test_the_version_is_of_the_form_of_a_release() -> None:
     assert re.fullmatch(r"\d+\.\d+\.\d+", sqlext.__version__)
     assert f"\n## {sqlext.__version__}" in (Path(__file__).parents[2] / "CHANGELOG.md").read_text()
+
+
+def test_nothing_says_to_install_the_other_project_of_that_name() -> None:
+    """What PyPI has as sqlext is not this: extras stand behind the path of the wheel."""
+    root = Path(sqlext.__file__).parents[1]
+    pages = [root / "README.md", *root.glob("docs/**/*.md"), *root.glob("sqlext/**/*.py")]
+    asked = re.compile(r"install +['\"]?sqlext\b(?!'s wheel)", re.IGNORECASE)
+    assert asked.search("pip install 'sqlext[pictures]'")
+    assert [str(page) for page in pages if asked.search(page.read_text())] == []
