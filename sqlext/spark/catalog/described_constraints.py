@@ -15,8 +15,8 @@ from sqlext.sql.tokens.quoting import quote_name
 
 
 def described_constraints(metadata: TableMetadata, schema: Schema) -> Sequence[tuple[str, str, str]]:
-    """Rows of `col_name`, `data_type` and `comment` with a heading; none for a table without constraints and
-    defaults."""
+    """Rows of `col_name`, `data_type` and `comment` with a blank row and a heading, as Spark's own sections have them;
+    none for a table without constraints and defaults."""
     rows = [*_key(metadata, schema), *_required(schema)]
     rows += [(f"Check {check.name}", check.expression, "") for check in check_constraints(metadata.properties)]
     rows += [
@@ -36,7 +36,7 @@ def described_constraints(metadata: TableMetadata, schema: Schema) -> Sequence[t
         for field in schema.fields
         if field.id in identities
     ]
-    return [("# Constraints", "", ""), *rows] if rows else []
+    return [("", "", ""), ("# Constraints", "", ""), *rows] if rows else []
 
 
 def _key(metadata: TableMetadata, schema: Schema) -> Iterator[tuple[str, str, str]]:
