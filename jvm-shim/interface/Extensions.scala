@@ -25,6 +25,7 @@ class Extensions extends SparkSessionExtensionsProvider {
     ParsedStatements.inject(extensions)
     extensions.injectPostHocResolutionRule(_ => NamesInSessionCatalog)
     extensions.injectPostHocResolutionRule(_ => DescribedTable)
+    extensions.injectPostHocResolutionRule(_ => ListedColumns)
     extensions.injectPostHocResolutionRule(_ => PlannedStatements)
     extensions.injectPostHocResolutionRule(_ => WritesToPython)
     extensions.injectPostHocResolutionRule(_ => RowChangesToPython)
