@@ -10,12 +10,12 @@ import re
 from dataclasses import dataclass
 
 from sqlext.errors import AnalysisError
+from sqlext.spec.field_path import path_text
 
 MAX_NAME_BYTES = 200
 
 Namespace = tuple[str, ...]
 
-_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _PART = re.compile(r"`((?:[^`]|``)+)`|([^`.]+)")
 _ENCODED = re.compile(r"%(?:2e|2f|5c|00)", re.IGNORECASE)
 _FORBIDDEN = "/\\:"
@@ -80,9 +80,7 @@ def _objection(name: str) -> str | None:
 
 def quoted(*parts: str) -> str:
     """The parts as a SQL name: joined by dots, in backticks where needed."""
-    return ".".join(
-        part if _PLAIN.fullmatch(part) else in_backticks(part.encode("utf-8", "replace").decode()) for part in parts
-    )
+    return path_text(parts)
 
 
 def in_backticks(*parts: str) -> str:

@@ -9,6 +9,7 @@ from typing import Any, Protocol, cast
 from sqlext.catalog.catalog import Catalog, LoadedTable, TableCommit
 from sqlext.catalog.identifier import Namespace, TableIdentifier
 from sqlext.errors import AlreadyExistsError
+from sqlext.spec.field_path import path_text
 from sqlext.spec.metadata.table_metadata import TableMetadata
 
 
@@ -73,7 +74,7 @@ class _InSessionCatalog:
     def _require_free(self, identifier: TableIdentifier) -> None:
         """Raises AlreadyExistsError for a name of Spark's; the namespace of any other is in `own` afterwards."""
         if self._spark.table_exists(identifier):
-            name = ".".join((self._own.name, *identifier.namespace, identifier.name))
+            name = path_text((self._own.name, *identifier.namespace, identifier.name))
             raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=name)
         if self._spark.namespace_exists(identifier.namespace) and not self._own.namespace_exists(identifier.namespace):
             with suppress(AlreadyExistsError):  # another session was faster

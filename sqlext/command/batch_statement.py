@@ -12,6 +12,7 @@ from sqlext.command.environment import Environment, StatementBatch
 from sqlext.commit.actions.batch_commit import CommitOnce
 from sqlext.errors import AlreadyExistsError, AnalysisError, BatchRanBefore, NotFoundError
 from sqlext.spark.catalog.frame_options import write_options
+from sqlext.spec.field_path import path_text
 from sqlext.spec.metadata.idempotent_batch import Batch, BatchRun, application_id, batch_version
 from sqlext.spec.name_suggestion import suggestion
 
@@ -99,7 +100,7 @@ def _has_batch(environment: Environment, batch: StatementBatch, table: Sequence[
     identifier = TableIdentifier(tuple(table[1:-1]), table[-1])
     try:
         there = environment.catalogs.catalog(table[0]).load_table(identifier)
-        batch.run.require_first(there.metadata, ".".join(table))
+        batch.run.require_first(there.metadata, path_text(table))
     except NotFoundError:
         return False
     except BatchRanBefore:

@@ -22,6 +22,7 @@ from sqlext.local.local_creation import create_by_text, create_of_columns
 from sqlext.local.local_table import LocalTable
 from sqlext.local.sessionless import environment_of
 from sqlext.spark.catalog.open_catalogs import OpenCatalogs
+from sqlext.spec.field_path import path_text
 from sqlext.sql.tokens.token_cursor import TokenCursor
 from sqlext.storage.location import configured_location, is_object
 from sqlext.storage.scheme_io import SchemeIO, s3_settings
@@ -57,7 +58,7 @@ class LocalCatalog:
     def namespaces(self, parent: str | None = None) -> list[str]:
         """The names of the namespaces in `parent`, by default of the outermost ones. Raises NotFoundError."""
         within = () if parent is None else self._parts(parent)[1:]
-        return [".".join(one) for one in self._catalog.list_namespaces(within)]
+        return [path_text(one) for one in self._catalog.list_namespaces(within)]
 
     def create_namespace(self, name: str) -> None:
         """Creates a namespace, unless it is there."""

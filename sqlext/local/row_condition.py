@@ -46,6 +46,7 @@ from sqlext.spec.expression import (
     Operator,
     Predicate,
 )
+from sqlext.spec.field_path import path_text
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import (
     BooleanType,
@@ -237,7 +238,7 @@ class _Compiler:
         for part in parts:
             found = [field for field in fields if field.name.lower() == part.lower()]
             if not found:
-                raise unresolved(".".join(parts), "the condition", [one.name for one in self._schema.fields])
+                raise unresolved(path_text(parts), "the condition", [one.name for one in self._schema.fields])
             if len(found) > 1:
                 raise NotHere(f"{part} names several columns, which differ in case only")
             path.append(found[0])

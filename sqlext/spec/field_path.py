@@ -1,4 +1,4 @@
-"""Paths to fields, as tuples of names rather than dotted strings, since names may contain dots."""
+"""Paths to fields and names of tables, as tuples of names rather than dotted strings, since names may contain dots."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ FieldPath: TypeAlias = tuple[str, ...]
 """The name of a column, then of each nested field on the way down."""
 
 _PART = re.compile(r"\s*(?:`((?:[^`]|``)+)`|([^`.,]*[^`.,\s]))\s*([.,]|$)")
-_PLAIN = re.compile(r"\w+")
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 def listed_paths(text: str) -> tuple[FieldPath, ...] | None:
@@ -34,5 +34,10 @@ def listed_paths(text: str) -> tuple[FieldPath, ...] | None:
 
 
 def path_text(path: Iterable[str]) -> str:
-    """The path as dotted SQL for messages, with backticks around each name that is not a plain word."""
-    return ".".join(name if _PLAIN.fullmatch(name) else "`" + name.replace("`", "``") + "`" for name in path)
+    """The path, or the name of a table by its parts, as dotted SQL: with backticks around what is not a plain word."""
+    return ".".join(name if _PLAIN.fullmatch(name) else f"`{_text(name)}`" for name in path)
+
+
+def _text(name: str) -> str:
+    """The name as it stands between backticks; halves of surrogate pairs, of a damaged file, cannot be shown."""
+    return name.encode("utf-8", "replace").decode().replace("`", "``")

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, TypeAlias
 
 from sqlext.errors import AlreadyExistsError, AnalysisError
+from sqlext.spec.field_path import path_text
 from sqlext.spec.name_case import name_key, require_distinct_in_type
 from sqlext.spec.reserved_columns import require_own_names
 from sqlext.spec.schema import Schema, assign_fresh_ids, nested_fields
@@ -239,7 +240,7 @@ class _Edit:
             require_own_names([name])
         require_distinct_in_type(change.type, self._case_sensitive, change.path)
         if name_key(name, self._case_sensitive) in {name_key(field.name, self._case_sensitive) for field in fields}:
-            raise AlreadyExistsError("FIELD_ALREADY_EXISTS", name=_dotted(change.path))
+            raise AlreadyExistsError("FIELD_ALREADY_EXISTS", name=path_text(change.path))
         if change.default is not None and self._format_version < 3:
             raise _refused(change.path, "default values need format version 3. Leave DEFAULT out, or upgrade the table")
         if change.required and change.default is None:
@@ -278,7 +279,7 @@ class _Edit:
         for id in self.identifier_field_ids:
             if inside.field_or_none(id) is not None:
                 way_out = f"ALTER TABLE … DROP IDENTIFIER FIELDS {inside.column_name(id)} first"
-                raise AnalysisError("COLUMN_IN_USE", name=_dotted(path), use="the primary key", way_out=way_out)
+                raise AnalysisError("COLUMN_IN_USE", name=path_text(path), use="the primary key", way_out=way_out)
 
     def _widened(self, field: NestedField, change: WidenColumn) -> NestedField:
         widened = self._widened_type(field.type, change)
@@ -313,7 +314,7 @@ class _Edit:
             raise _refused(change.path, "rows that are there may hold null. A required column is added with the table")
         if not change.required and field.id in self.identifier_field_ids:
             way_out = f"ALTER TABLE … DROP IDENTIFIER FIELDS {field.name} first"
-            raise AnalysisError("COLUMN_IN_USE", name=_dotted(change.path), use="the primary key", way_out=way_out)
+            raise AnalysisError("COLUMN_IN_USE", name=path_text(change.path), use="the primary key", way_out=way_out)
         return replace(field, required=change.required)
 
     def _with_default(self, field: NestedField, change: SetDefault) -> NestedField:
@@ -333,7 +334,7 @@ class _Edit:
         for path, id in zip(paths, ids, strict=True):
             if ids.count(id) > 1:
                 raise AnalysisError(
-                    "INVALID_PRIMARY_KEY", reason=f"the column {_dotted(path)} is named twice. Name it once"
+                    "INVALID_PRIMARY_KEY", reason=f"the column {path_text(path)} is named twice. Name it once"
                 )
         self.identifier_field_ids = tuple(sorted(ids))
 
@@ -341,7 +342,7 @@ class _Edit:
         for path in paths:
             id = self._field(path).id
             if id not in self.identifier_field_ids:
-                reason = f"the column {_dotted(path)} is no part of it. Leave it out"
+                reason = f"the column {path_text(path)} is no part of it. Leave it out"
                 raise AnalysisError("INVALID_PRIMARY_KEY", reason=reason)
             self.identifier_field_ids = tuple(one for one in self.identifier_field_ids if one != id)
 
@@ -376,7 +377,7 @@ def _edited(fields: Fields, path: Path, depth: int, edit: Callable[[Fields], Fie
         raise _refused(path, "the keys of a map cannot be changed, since equal keys could come to differ")
     inner = nested_fields(field.type)
     if not inner:
-        raise _refused(path, f"{_dotted(path[: depth + 1])} of type {field.type} has no fields")
+        raise _refused(path, f"{path_text(path[: depth + 1])} of type {field.type} has no fields")
     edited = _edited(inner, path, depth + 1, edit, case_sensitive)
     return (*fields[:index], replace(field, type=_rebuilt(field.type, edited, path)), *fields[index + 1 :])
 
@@ -406,7 +407,7 @@ def _index(fields: Fields, path: Path, case_sensitive: bool, depth: int = -1) ->
     if index is None:
         names = ", ".join(f"`{field.name}`" for field in fields)
         raise AnalysisError(
-            "UNRESOLVED_COLUMN.WITH_SUGGESTION", name=_dotted(path), where="the table", suggestions=names
+            "UNRESOLVED_COLUMN.WITH_SUGGESTION", name=path_text(path), where="the table", suggestions=names
         )
     return index
 
@@ -424,7 +425,7 @@ def _renamed(fields: Fields, change: RenameColumn, case_sensitive: bool) -> Fiel
         require_own_names([change.name])
     others = {name_key(field.name, case_sensitive) for field in (*fields[:index], *fields[index + 1 :])}
     if name_key(change.name, case_sensitive) in others:
-        raise AlreadyExistsError("FIELD_ALREADY_EXISTS", name=_dotted((*change.path[:-1], change.name)))
+        raise AlreadyExistsError("FIELD_ALREADY_EXISTS", name=path_text((*change.path[:-1], change.name)))
     return (*fields[:index], replace(fields[index], name=change.name), *fields[index + 1 :])
 
 
@@ -440,13 +441,9 @@ def _same_shape(left: Type, right: Type) -> bool:
     )
 
 
-def _dotted(path: Path) -> str:
-    return ".".join(path)
-
-
 def _refused(path: Path, reason: str) -> AnalysisError:
-    return AnalysisError("SCHEMA_CHANGE_REFUSED", name=_dotted(path), reason=reason)
+    return AnalysisError("SCHEMA_CHANGE_REFUSED", name=path_text(path), reason=reason)
 
 
 def _not_widened(path: Path, before: Type, after: Type, reason: str) -> AnalysisError:
-    return AnalysisError("NOT_SUPPORTED_CHANGE_COLUMN", name=_dotted(path), before=before, after=after, reason=reason)
+    return AnalysisError("NOT_SUPPORTED_CHANGE_COLUMN", name=path_text(path), before=before, after=after, reason=reason)

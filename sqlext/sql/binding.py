@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TypeAlias, Union
 
 from sqlext.errors import AnalysisError, UnsupportedError
-from sqlext.spec.field_path import FieldPath
+from sqlext.spec.field_path import FieldPath, path_text
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField, StructType, is_primitive
 from sqlext.sql.default_keyword import default_word
@@ -82,7 +82,7 @@ def resolve_field(
     """The column or nested field of a path. Raises AnalysisError UNRESOLVED_COLUMN.WITH_SUGGESTION."""
     field = schema.field_at(path, case_sensitive)
     if field is None:
-        raise unresolved(".".join(path), where, [field.name for field in schema.fields])
+        raise unresolved(path_text(path), where, [field.name for field in schema.fields])
     return field
 
 
@@ -118,7 +118,7 @@ def _assigned_column(parts: tuple[str, ...], target: Relation, where: str) -> tu
     if located is None and (bare := target.find(parts[0])) is not None:
         located = bare, 1
     if located is None:
-        raise unresolved(".".join(parts), where, target.columns)
+        raise unresolved(path_text(parts), where, target.columns)
     return located[0], parts[located[1] :]
 
 
@@ -130,13 +130,13 @@ def _assigned_path(column: NestedField, parts: tuple[str, ...], target: Relation
         if not isinstance(field.type, StructType):
             reason = f"{'.'.join(path)} is no struct but {spark_type_text(field.type)}"
             raise UnsupportedError(
-                "UNSUPPORTED_NESTED_ASSIGNMENT", field=".".join((*path, part)), reason=reason, column=column.name
+                "UNSUPPORTED_NESTED_ASSIGNMENT", field=path_text((*path, part)), reason=reason, column=column.name
             )
         names = [inner.name for inner in field.type.fields]
         name = Relation((), tuple(names), target.case_sensitive).find(part)
         if name is None:
             listed = ", ".join(map(quote_identifier, names))
-            raise AnalysisError("FIELD_NOT_FOUND", field=part, struct=".".join(path), fields=listed)
+            raise AnalysisError("FIELD_NOT_FOUND", field=part, struct=path_text(path), fields=listed)
         field = field.type.fields[names.index(name)]
         path = (*path, name)
     return path
@@ -247,7 +247,7 @@ def qualify(text: str, visible: Relation, hidden: Relation, where: str) -> str:
             pieces += text[done : reference.start], quote_name(visible.name), "."
             done = reference.start
         elif hidden.locate(reference.parts) is not None or hidden.find(reference.parts[0]) is not None:
-            raise unresolved(".".join(reference.parts), where, visible.columns)
+            raise unresolved(path_text(reference.parts), where, visible.columns)
     return "".join((*pieces, text[done:]))
 
 

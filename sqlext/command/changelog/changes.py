@@ -17,6 +17,7 @@ from sqlext.spark.catalog.session_catalogs import TableVersion, handle_of
 from sqlext.spark.catalog.table_handle import TableHandle
 from sqlext.spark.catalog.time_travel import Pin, pinned_snapshot, travel
 from sqlext.spec.expression import AlwaysTrue
+from sqlext.spec.field_path import path_text
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.sql.lowering.changes import ChangeStep, change_schema, lower_changes
@@ -115,7 +116,7 @@ class ChangeFeed:
         CHANGES_OF_NO_TABLE."""
         place, table = self._environment.catalogs.locate(parts)
         if not place.is_head:
-            raise AnalysisError("CHANGES_OF_NO_TABLE", name=".".join(parts))
+            raise AnalysisError("CHANGES_OF_NO_TABLE", name=path_text(parts))
         return travel(handle_of(parts[0], table), table.metadata, place.at), table.metadata
 
     def head(self, handle: TableHandle) -> Snapshot | None:

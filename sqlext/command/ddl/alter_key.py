@@ -12,6 +12,7 @@ from sqlext.commit.rules.bucket_layout import bucket_count
 from sqlext.commit.rules.upsert_rules import require_upsert_rules
 from sqlext.errors import AnalysisError, DataError
 from sqlext.properties import KEY_ENFORCED, KEY_RELY
+from sqlext.spec.field_path import path_text
 from sqlext.spec.metadata.reference import MAIN_BRANCH
 from sqlext.spec.schema_change import RequireIdentifierFields, changed_schema
 from sqlext.spec.types import NestedField
@@ -78,7 +79,7 @@ def _require_no_other_branch(target: Target, optional: list[NestedField]) -> Non
 
 def _require_values(spark: SparkSession, target: Target, path: tuple[str, ...]) -> None:
     if spark.sql(f"SELECT 1 FROM {target.relation} WHERE {quote_name(path)} IS NULL LIMIT 1").collect():
-        raise DataError("NULL_IN_REQUIRED_COLUMN", column=".".join(path), table=target.name)
+        raise DataError("NULL_IN_REQUIRED_COLUMN", column=path_text(path), table=target.name)
 
 
 def _require_distinct(spark: SparkSession, target: Target, paths: list[tuple[str, ...]]) -> None:

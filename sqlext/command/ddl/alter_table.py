@@ -30,6 +30,7 @@ from sqlext.spark.catalog.data_type import type_to_spark
 from sqlext.spark.query.lowered_sql import lowered_query
 from sqlext.spark.session.session_settings import is_case_sensitive
 from sqlext.spec.constraint import check_constraints
+from sqlext.spec.field_path import path_text
 from sqlext.spec.identity_column import MARK_PREFIX, IdentityMark
 from sqlext.spec.metadata.reference import MAIN_BRANCH
 from sqlext.spec.metadata.table_metadata import TableMetadata
@@ -86,7 +87,7 @@ def _is_computed(change: ColumnChange) -> TypeGuard[ColumnAddition]:
 
 def _refused(change: ColumnAddition, reason: str, way_out: str) -> AnalysisError:
     condition = "INVALID_GENERATED_COLUMN" if change.identity is None else "INVALID_IDENTITY_COLUMN"
-    return AnalysisError(condition, column=".".join(change.path), reason=reason, way_out=way_out)
+    return AnalysisError(condition, column=path_text(change.path), reason=reason, way_out=way_out)
 
 
 def _alter(environment: Environment, spark: SparkSession, statement: AlterColumns) -> LoadedTable:

@@ -14,6 +14,7 @@ from sqlext.commit.actions.table_creation import CreateTable
 from sqlext.errors import UnsupportedError
 from sqlext.properties import GC_ENABLED, as_stored
 from sqlext.property_names import require_changeable, require_valid_properties
+from sqlext.spec.field_path import path_text
 from sqlext.spec.schema import Schema
 from sqlext.storage.location import same_place
 from sqlext.write.bloom_filters import BloomFilters
@@ -79,7 +80,7 @@ class TableDefinitions:
         ColumnChunks.from_properties(changed).warn_of_those_not_written(table.metadata.schema())
         location = table.metadata.location
         if moved_to is not None and same_place(moved_to) != same_place(location):
-            raise UnsupportedError("TABLE_LOCATION_FIXED", name=".".join(parts), location=location)
+            raise UnsupportedError("TABLE_LOCATION_FIXED", name=path_text(parts), location=location)
         before = table.metadata.properties
         after = {**{name: text for name, text in before.items() if name not in removed}, **changed}
         if GC_ENABLED.of(after) and not GC_ENABLED.of(before):

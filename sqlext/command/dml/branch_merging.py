@@ -18,6 +18,7 @@ from sqlext.commit.actions.append import AppendFiles
 from sqlext.errors import AnalysisError, NotFoundError
 from sqlext.spark.catalog.session_catalogs import handle_of
 from sqlext.spark.query.lowered_sql import lowered_query
+from sqlext.spec.field_path import path_text
 from sqlext.spec.metadata.merged_snapshot import MERGED_SNAPSHOT, merge_bases, merged_by
 from sqlext.spec.metadata.reference import MAIN_BRANCH
 from sqlext.spec.metadata.snapshot import Snapshot
@@ -151,7 +152,7 @@ class _Merging:
     def _head(self, metadata: TableMetadata, branch: str) -> Snapshot:
         reference = metadata.refs.get(branch)
         if reference is None or reference.type != "branch":
-            raise NotFoundError("REFERENCE_NOT_FOUND", type="branch", ref=branch, name=".".join(self.table))
+            raise NotFoundError("REFERENCE_NOT_FOUND", type="branch", ref=branch, name=path_text(self.table))
         return metadata.snapshot(reference.snapshot_id)
 
     def _refused(self, reason: str, way_out: str) -> AnalysisError:
@@ -159,7 +160,7 @@ class _Merging:
             "BRANCH_NOT_MERGED",
             branch=self.branch,
             into=self.into,
-            name=".".join(self.table),
+            name=path_text(self.table),
             reason=reason,
             way_out=way_out,
         )

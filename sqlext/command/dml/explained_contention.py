@@ -21,6 +21,7 @@ from sqlext.errors import AnalysisError, NotFoundError
 from sqlext.properties import MAX_RERUNS
 from sqlext.spark.session.session_settings import session_id
 from sqlext.spec.expression import AlwaysTrue, Predicate
+from sqlext.spec.field_path import path_text
 from sqlext.spec.iso_date_time import format_timestamp
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.stream_state import PROGRESS_PREFIX
@@ -146,7 +147,7 @@ def _in_the_way(environment: Environment, spark: SparkSession, target: Target) -
         )
     if environment.statements_run_again(target.table):
         lines.append("statements that run again after a conflict, which have their turn first")
-    tasks = [task for task in environment.care.tasks() if task.table == ".".join(parts)]
+    tasks = [task for task in environment.care.tasks() if task.table == path_text(parts)]
     lines += [f"{task.kind} in the background, {task.state}" for task in tasks if task.state in ("waiting", "running")]
     streams = [
         query.name or query.id

@@ -22,6 +22,7 @@ from sqlext.commit.actions.undo_commit import UndoOnce
 from sqlext.errors import AnalysisError
 from sqlext.properties import MERGE_MODE
 from sqlext.spark.query.lowered_sql import log_lowered, lowered_query
+from sqlext.spec.field_path import path_text
 from sqlext.spec.identity_column import with_values_given
 from sqlext.spec.metadata.snapshot import Snapshot, share_row_ids
 from sqlext.spec.metadata.table_metadata import TableMetadata
@@ -123,7 +124,7 @@ def _require_columns(table: TableName, metadata: TableMetadata, snapshot: Snapsh
     before = metadata.schema() if parent.schema_id is None else metadata.schemas_by_id()[parent.schema_id]
     dropped = sorted({*before.field_ids} - {*metadata.schema().field_ids})
     if dropped:
-        names = ", ".join(".".join(before.column_path(id)) for id in dropped)
+        names = ", ".join(path_text(before.column_path(id)) for id in dropped)
         reason = f"rows that it removed had the columns {names}, which were dropped since. Change the rows by DML"
         raise _refused(table, snapshot.snapshot_id, reason)
 

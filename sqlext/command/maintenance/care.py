@@ -27,6 +27,7 @@ from sqlext.properties import (
 from sqlext.spark.query.job_names import named_jobs
 from sqlext.spark.session.session_settings import session_id
 from sqlext.spark.shim.java_objects import clone_of
+from sqlext.spec.field_path import path_text
 from sqlext.spec.metadata.reference import MAIN_BRANCH
 from sqlext.sql.statements.statement import TableName
 from sqlext.storage.in_threads import Each, each_below
@@ -190,4 +191,4 @@ def _parts(target: Target) -> tuple[str, ...]:
 
 
 def _name(target: Target) -> str:
-    return ".".join(_parts(target))
+    return path_text(_parts(target))

@@ -9,6 +9,7 @@ from sqlext.commit.action import CommitContext, StagedChange
 from sqlext.commit.rules.identity_rules import require_unordered_identities
 from sqlext.errors import AnalysisError
 from sqlext.properties import DISTRIBUTION_MODE, Distribution
+from sqlext.spec.field_path import path_text
 from sqlext.spec.metadata.metadata_update import AddSortOrder, MetadataUpdate, SetDefaultSortOrder, SetProperties
 from sqlext.spec.metadata.requirement import AssertCurrentSchemaId, AssertDefaultSortOrderId, AssertTableUUID
 from sqlext.spec.metadata.snapshot import Snapshot
@@ -84,7 +85,7 @@ def _sort_field(term: SortTerm, schema: Schema) -> SortField:
     if source is None:
         names = ", ".join(f"`{field.name}`" for field in schema.fields)
         raise AnalysisError(
-            "UNRESOLVED_COLUMN.WITH_SUGGESTION", name=".".join(term.column), where="the sort order", suggestions=names
+            "UNRESOLVED_COLUMN.WITH_SUGGESTION", name=path_text(term.column), where="the sort order", suggestions=names
         )
     if not term.transform.can_transform(source.type):
         column = f"column {source.name} of type {source.type}"

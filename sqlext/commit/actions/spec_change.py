@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 from sqlext.commit.action import CommitContext, StagedChange
 from sqlext.errors import AlreadyExistsError, AnalysisError
+from sqlext.spec.field_path import path_text
 from sqlext.spec.metadata.metadata_update import AddSpec, MetadataUpdate, SetDefaultSpec
 from sqlext.spec.metadata.requirement import (
     AssertCurrentSchemaId,
@@ -36,7 +37,7 @@ class FieldTerm:
     transform: Transform
 
     def __str__(self) -> str:
-        column = ".".join(self.column)
+        column = path_text(self.column)
         return column if isinstance(self.transform, IdentityTransform) else f"{self.transform} of {column}"
 
 
@@ -146,7 +147,7 @@ class _Edit:
             names = ", ".join(f"`{field.name}`" for field in schema.fields)
             raise AnalysisError(
                 "UNRESOLVED_COLUMN.WITH_SUGGESTION",
-                name=".".join(term.column),
+                name=path_text(term.column),
                 where="the partitioning",
                 suggestions=names,
             )

@@ -17,6 +17,7 @@ from sqlext.procedure.foreign.source_files import Source
 from sqlext.procedure.procedure import Invocation
 from sqlext.spark.catalog.data_type import schema_from_spark
 from sqlext.spark.session.session_settings import is_case_sensitive
+from sqlext.spec.field_path import path_text
 from sqlext.spec.name_mapping import NAME_MAPPING_PROPERTY, NameMapping
 from sqlext.spec.schema import assign_fresh_ids
 from sqlext.write.existing.existing_file import TableShape
@@ -27,7 +28,7 @@ def require_absent(invocation: Invocation, parts: Sequence[str]) -> None:
     """Raises AlreadyExistsError if the table exists."""
     catalog = invocation.environment.catalogs.catalog(parts[0])
     if catalog.table_exists(TableIdentifier(tuple(parts[1:-1]), parts[-1])):
-        raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=".".join(parts))
+        raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=path_text(parts))
 
 
 def import_table(

@@ -11,6 +11,7 @@ from sqlext.commit.actions.registration import RegisterTable, shared_copy
 from sqlext.errors import AlreadyExistsError, NotFoundError
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
 from sqlext.scan.files.manifest_cache import ManifestCache
+from sqlext.spec.field_path import path_text
 from sqlext.spec.metadata.table_metadata import TableMetadata, decode_table_metadata
 from sqlext.storage.file_io import FileIO
 from sqlext.storage.location import as_location, same_place
@@ -30,7 +31,7 @@ def register_table(invocation: Invocation) -> Sequence[Sequence[Any]]:
     catalog = environment.catalogs.catalog(parts[0])
     identifier = TableIdentifier(parts[1:-1], parts[-1])
     if catalog.table_exists(identifier):
-        raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=".".join(parts))
+        raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=path_text(parts))
     metadata = _read(catalog.io, invocation.arguments["metadata_file"])
     if catalog.register_table(identifier, as_location(invocation.arguments["metadata_file"])) is not None:
         return _answer(metadata)

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from sqlext.errors import AlreadyExistsError, AnalysisError, UnsupportedError
+from sqlext.spec.field_path import path_text
 
 
 def refuse_continuous_stream(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -36,7 +37,7 @@ def refuse_catalog_option(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
 
 def refuse_taken_name(arguments: Mapping[str, Any]) -> Mapping[str, Any]:
     """Raises AlreadyExistsError, for a table or view of Spark with the name of one of sqlext's."""
-    raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=".".join(arguments["name"]))
+    raise AlreadyExistsError("TABLE_OR_VIEW_ALREADY_EXISTS", name=path_text(arguments["name"]))
 
 
 def refuse_nested_column(arguments: Mapping[str, Any]) -> Mapping[str, Any]:

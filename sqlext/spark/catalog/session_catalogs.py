@@ -15,6 +15,7 @@ from sqlext.spark.catalog.open_catalogs import OpenCatalogs
 from sqlext.spark.catalog.remembered_metadata import RememberedMetadata
 from sqlext.spark.catalog.table_handle import TableHandle
 from sqlext.spark.catalog.time_travel import NamedPlace, readings
+from sqlext.spec.field_path import path_text
 from sqlext.spec.metadata.reference import MAIN_BRANCH
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.stored_changelog import changelog_table
@@ -105,7 +106,7 @@ class Catalogs:
         except NotFoundError as missing:
             if missing.condition != "TABLE_OR_VIEW_NOT_FOUND":
                 raise
-            raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=".".join(parts)) from None
+            raise NotFoundError("TABLE_OR_VIEW_NOT_FOUND", name=path_text(parts)) from None
         self.remembered.remember_table(parts, table)
         return table
 

@@ -11,6 +11,7 @@ from sqlext.errors import AnalysisError
 from sqlext.spark.catalog.data_type import schema_to_spark
 from sqlext.spark.shim.java_objects import java_rows, shim_object
 from sqlext.spec.schema import Schema
+from sqlext.sql.tokens.quoting import quote_name
 
 _POLICY = "spark.sql.storeAssignmentPolicy"
 
@@ -36,6 +37,7 @@ def align(spark: SparkSession, rows: DataFrame, table: Sequence[str], schema: Sc
     Raises Spark's AnalysisException for a column that does not fit, AnalysisError for the policy LEGACY.
     """
     require_strict_policy(spark)
-    quoted = ".".join(f"`{part}`" for part in table)
     shim = shim_object(spark, "StoreAssignment")
-    return DataFrame(shim.align(java_rows(rows), quoted, json.dumps(schema_to_spark(schema)), by_name), spark)
+    return DataFrame(
+        shim.align(java_rows(rows), quote_name(table), json.dumps(schema_to_spark(schema)), by_name), spark
+    )

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal, TypeAlias
 
 from sqlext.properties import Distribution
+from sqlext.spec.field_path import path_text
 from sqlext.spec.identity_column import IdentityColumn
 from sqlext.spec.schema_change import (
     DropColumn,
@@ -49,7 +50,7 @@ class TableName:
         return self.parts[-1]
 
     def __str__(self) -> str:
-        return ".".join(self.parts)
+        return path_text(self.parts)
 
 
 @dataclass(frozen=True, slots=True)

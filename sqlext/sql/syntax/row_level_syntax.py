@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from sqlext.errors import AnalysisError, ParseError
+from sqlext.spec.field_path import path_text
 from sqlext.spec.name_case import name_key, require_distinct_names
 from sqlext.sql.statements.statement import (
     Assignment,
@@ -327,7 +328,7 @@ def _parse_insert_action(cursor: TokenCursor, condition: Slice | None) -> MergeC
             "INSERT_COLUMN_ARITY_MISMATCH",
             name="WHEN NOT MATCHED THEN INSERT",
             reason="too many values" if len(values) > len(columns) else "not enough values",
-            columns=", ".join(".".join(column) for column in columns),
+            columns=", ".join(map(path_text, columns)),
             values=", ".join(value.text for value in values),
         )
     assignments = tuple(Assignment(column, value) for column, value in zip(columns, values, strict=True))

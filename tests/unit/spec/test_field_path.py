@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sqlext.spec.field_path import FieldPath, listed_paths, path_text
+from sqlext.sql.statements.statement import TableName
 
 NAMES = st.text(st.sampled_from("aA.`, _é-"), min_size=1, max_size=4)
 PATHS = st.lists(NAMES, min_size=1, max_size=3).map(tuple)
@@ -38,3 +39,8 @@ def test_other_texts_are_no_lists(text: str) -> None:
 def test_a_column_with_a_dot_reads_as_another_than_a_field() -> None:
     assert path_text(("a.b",)) == "`a.b`"
     assert path_text(("a", "b")) == "a.b"
+
+
+def test_a_table_is_told_as_sql_names_it() -> None:
+    assert str(TableName(("lake", "my db", "2024", "o`clock", "t_1"))) == "lake.`my db`.`2024`.`o``clock`.t_1"
+    assert path_text(("\ud800",)) == "`?`"

@@ -13,7 +13,7 @@ from sqlext.sql.statement_title import statement_title
     [
         ("INSERT INTO t SELECT 1", "INSERT INTO lake.db.t"),
         ("WITH s AS (SELECT 1) INSERT OVERWRITE t SELECT * FROM s", "INSERT OVERWRITE lake.db.t"),
-        ("UPSERT INTO lake.x.`a.b` VALUES (1)", "UPSERT INTO lake.x.a.b"),
+        ("UPSERT INTO lake.x.`a.b` VALUES (1)", "UPSERT INTO lake.x.`a.b`"),
         ("MERGE INTO t USING s ON t.id = s.id WHEN MATCHED THEN DELETE", "MERGE INTO lake.db.t"),
         ("UPDATE t SET a = 1", "UPDATE lake.db.t"),
         ("DELETE FROM t.branch_b WHERE id = 1", "DELETE FROM lake.t.branch_b"),
