@@ -121,11 +121,10 @@ def _rewrite(
     if keeps_order(metadata):
         united = _united([*moved, *inserted]).drop(_PLACE)
         return write_distributed(united, metadata, task, writer).data_files
-    stable = [_united(moved)] if moved else []
-    if gives_values:
-        # Rows of one file stay together and in their order, so that bounds remain narrow. A scan gives them so.
-        by_file = [*map(F.expr, partition_expressions(metadata)), F.expr(_FILE_OF)]
-        stable = [one.repartition(*by_file).sortWithinPartitions(_PLACE) for one in stable]
+    # Rows of one file stay together and in their order, so that bounds remain narrow; and as tasks would split a large
+    # file, each statement would leave more and smaller ones.
+    by_file = [*map(F.expr, partition_expressions(metadata)), F.expr(_FILE_OF)]
+    stable = [one.repartition(*by_file).sortWithinPartitions(_PLACE) for one in [_united(moved)] if moved]
     spread = _united([*stable, *(distribute(one, metadata) for one in inserted)])
     return write_by(writer, spread.drop(_PLACE), task, lambda rows: rows).data_files
 

@@ -10,6 +10,7 @@ from interchange.tables.test_row_lineage import lineage
 from judges.canonical import canonical_rows
 from judges.judged import Judged
 from sqlext.command.change import copy_on_write
+from turns import EVERY
 
 MODES = ", ".join(f"'write.{verb}.mode'='copy-on-write'" for verb in ("delete", "update", "merge"))
 FIRST = "(1, 'a', 1.50), (2, 'b', NULL), (3, NULL, -3.25)"
@@ -82,6 +83,30 @@ def test_files_of_one_number_are_told_apart_by_their_paths(
         monkeypatch.setattr(copy_on_write, "_MOST_BROADCAST", broadcast)
         assert changed(MODES) == expected
         assert judged.spark.table(f"{judged.table}.delete_files").count() == 0
+
+
+@pytest.mark.turns(EVERY)
+@pytest.mark.parametrize(
+    "statement", ["DELETE FROM {table} WHERE id = 5", "UPDATE {table} SET kind = 'u' WHERE id = 5"]
+)
+def test_a_file_that_tasks_read_in_parts_becomes_one_file(judged: Judged, statement: str) -> None:
+    run, size = judged.spark.sql, "spark.sql.files.maxPartitionBytes"
+    run(
+        f"CREATE TABLE {judged.table} (id BIGINT, kind STRING) TBLPROPERTIES ({MODES}, 'write.parquet.row-group-size-bytes'='65536')"
+    )
+    run(f"INSERT INTO {judged.table} SELECT id, concat('of ', id * 7919) FROM range(0, 100000, 1, 1)")
+    before = judged.spark.table(f"{judged.table}.files").collect()
+    judged.spark.conf.set(size, "100000")
+    try:
+        assert judged.spark.table(judged.table).rdd.getNumPartitions() > 2
+        run(statement.format(table=judged.table))
+    finally:
+        judged.spark.conf.unset(size)
+    after = judged.spark.table(f"{judged.table}.files").collect()
+    assert [len(before), len(after)] == [1, 1]
+    assert before[0].file_path != after[0].file_path
+    ids = [row.id for row in judged.spark.table(judged.table).select("id").collect()]
+    assert ids == sorted(ids)
 
 
 def test_deletes_of_other_ways_are_superseded(judged: Judged) -> None:
