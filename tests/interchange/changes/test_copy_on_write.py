@@ -91,9 +91,8 @@ def test_files_of_one_number_are_told_apart_by_their_paths(
 )
 def test_a_file_that_tasks_read_in_parts_becomes_one_file(judged: Judged, statement: str) -> None:
     run, size = judged.spark.sql, "spark.sql.files.maxPartitionBytes"
-    run(
-        f"CREATE TABLE {judged.table} (id BIGINT, kind STRING) TBLPROPERTIES ({MODES}, 'write.parquet.row-group-size-bytes'='65536')"
-    )
+    properties = f"{MODES}, 'write.parquet.row-group-size-bytes'='65536'"
+    run(f"CREATE TABLE {judged.table} (id BIGINT, kind STRING) TBLPROPERTIES ({properties})")
     run(f"INSERT INTO {judged.table} SELECT id, concat('of ', id * 7919) FROM range(0, 100000, 1, 1)")
     before = judged.spark.table(f"{judged.table}.files").collect()
     judged.spark.conf.set(size, "100000")
