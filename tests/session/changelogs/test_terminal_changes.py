@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from sqlext.scan.metadata_tables.metadata_table import TableState
 from sqlext.terminal.named_catalog import NamedCatalog, NamedTable
 from sqlext.terminal.output import plain
+from sqlext.terminal.read_state import state_of
 from sqlext.terminal.row_difference import changes
 from sqlext.terminal.table_rows import plan_of, rows_of
 
@@ -74,7 +74,7 @@ def _without_ordinal(row: dict[str, object]) -> dict[str, object]:
 
 
 def _rows_of(named: NamedTable) -> Counter[str]:
-    state: TableState = named.state()
+    state = state_of(named)
     plan = plan_of(named.name, state, named.snapshot)
     batches = (batch for task in plan.tasks for batch in rows_of(state, task, named.metadata.schema(), named.name))
     return Counter(_text(row) for batch in batches for row in batch.to_pylist())
