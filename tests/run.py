@@ -26,6 +26,7 @@ environment.enter("test")
 CHECKS: list[tuple[str, list[str]]] = [
     ("ruff", ["-m", "ruff", "check", "."]),
     ("mypy", ["-m", "mypy"]),
+    ("mypy of what tests name", ["-m", "mypy", "--config-file", "tests/mypy.ini", "tests"]),
     ("vulture", ["-m", "vulture"]),
 ]
 FIRST_USES: list[tuple[str, list[str]]] = [

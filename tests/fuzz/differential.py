@@ -76,7 +76,7 @@ class Differential:
         if found is None:
             return
         statements, found = self._shortest(sequence.creation, statements, found)
-        texts = [made.sql("lake.db.t", "sqlext") for made in (sequence.creation, *statements)]
+        texts = [made.sql("lake.db.t", "sqlext") for made in (sequence.creation, *statements)]  # type: ignore[attr-defined]
         listed = "\n".join(f"{text};" for text in texts)
         raise Difference(f"seed {seed}: {found}\n\npython3 tests/fuzz/run.py --count 1 --seed {seed}\n\n{listed}")
 

@@ -77,6 +77,6 @@ tried("SET")
 tried("SHOW CATALOGS")
 for name in ("lake", "base"):
     catalog = open_catalog(name, CATALOGS[name])
-    print(repr(catalog), vars(catalog), repr(catalog.io), vars(catalog.io), catalog.io.objects._settings)
+    print(repr(catalog), vars(catalog), repr(catalog.io), vars(catalog.io), catalog.io.objects._settings)  # type: ignore[attr-defined]
 spark.stop()
 print("ended")

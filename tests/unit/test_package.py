@@ -48,7 +48,7 @@ def test_drivers_need_the_packages_that_they_import() -> None:
 
 
 def test_help_tells_public_names_first_and_that_others_are_internal() -> None:
-    told = pydoc.render_doc(sqlext, renderer=pydoc.plaintext)
+    told = pydoc.render_doc(sqlext, renderer=pydoc.plaintext)  # type: ignore[attr-defined]
     description = told[told.index("DESCRIPTION") : told.index("PACKAGE CONTENTS")]
     assert all(name in description for name in sqlext.__all__)
     assert "docs/python.md" in description

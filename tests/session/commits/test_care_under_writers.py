@@ -238,7 +238,7 @@ def test_no_row_is_lost(
     care = Care(spark, table_name, random.Random(seed - 1), is_partitioned=bool(partitioned))
     copy = Copy(spark, table_name, tmp_path / "checkpoint")
     others = Others(SECONDS)
-    steps = [one.step for one in (*writers, aside, care, copy)]
+    steps = [one.step for one in (*writers, aside, care, copy)]  # type: ignore[attr-defined]
     steps.append(Definitions(spark, table_name, random.Random(seed - 2), histories).step)
     steps.append(Killed(warehouse, table_name, killed, random.Random(seed - 3)).step)
     threads = [others.loop(step) for step in steps]

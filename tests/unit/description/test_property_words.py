@@ -26,7 +26,7 @@ def test_what_a_property_does(name: str, value: str, words: str | None) -> None:
     assert property_words(name, {name: value}) == words
 
 
-@pytest.mark.parametrize("known", sorted(_WORDS, key=lambda one: one.name), ids=lambda one: one.name)
+@pytest.mark.parametrize("known", sorted(_WORDS, key=lambda one: one.name), ids=lambda one: one.name)  # type: ignore[attr-defined]
 def test_each_value_that_is_allowed_has_words(known: TableProperty[object]) -> None:
     """As the parser knows them: for each word that it accepts, and for numbers, durations and columns."""
     accepted = 0

@@ -125,7 +125,7 @@ def test_no_file_that_is_needed_is_removed(tmp_path: Path, version: int, rounds:
     failures: list[BaseException] = []
     ended = threading.Event()
     running = Running()
-    threads = [_looped(one.step, running, failures, ended) for one in (*writers, Keeper(tmp_path, seed - 1))]
+    threads = [_looped(one.step, running, failures, ended) for one in (*writers, Keeper(tmp_path, seed - 1))]  # type: ignore[attr-defined]
     removed = 0
     try:
         while rounds and not failures:

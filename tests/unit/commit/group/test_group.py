@@ -185,7 +185,7 @@ def test_each_member_has_its_own_verdict(tmp_path: Path, writer: Writer) -> None
     assert len(refused.contender.files) == 1
     assert refused.contender.planned_on == table.metadata.current_snapshot_id
     assert _ids(writer.load()) == [3, 7]
-    (lost,) = actions[2].added
+    (lost,) = actions[2].added  # type: ignore[attr-defined]
     assert not (tmp_path / lost.file_path.split(f"{tmp_path}/")[1]).exists()
 
 
@@ -317,7 +317,7 @@ def test_an_unknown_outcome_deletes_the_files_of_no_member_that_may_have_landed(
     ids = [one.parameters["commit_id"] for one in verdicts if isinstance(one, CommitStateUnknown)]
     assert len(set(ids)) == 3
     after = {name for name in files_below(tmp_path) if name.endswith(".parquet")}
-    (lost,) = actions[3].added
+    (lost,) = actions[3].added  # type: ignore[attr-defined]
     assert {name for name in before if lost.file_path.endswith(name)} == before - after
 
 

@@ -19,7 +19,7 @@ def test_work_that_fails_or_stops_is_no_step_any_more() -> None:
     items = work.counted("list files", iter("abc"))
     next(items)
     assert work.now == Step("list files", 0)
-    items.close()
+    items.close()  # type: ignore[attr-defined]
     assert work.now is None
 
 

@@ -141,7 +141,7 @@ class Case:
         snapshot_id = random.choice((None, 5, random.getrandbits(62)))
         given = status != EntryStatus.ADDED or random.random() < 0.3
         numbers = (random.randrange(9), random.choice((None, random.randrange(9)))) if given else (None, None)
-        return ManifestEntry(status, snapshot_id, *(numbers if self.version > 1 else (None, None)), self.file())
+        return ManifestEntry(status, snapshot_id, *(numbers if self.version > 1 else (None, None)), self.file())  # type: ignore[call-arg]
 
     def file(self) -> ContentFile:
         random, version = self.random, self.version

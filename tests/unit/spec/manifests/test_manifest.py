@@ -85,7 +85,7 @@ def content_file(partition: tuple[object, ...] = PARTITION) -> ContentFile:
 
 def entry(status: EntryStatus = EntryStatus.ADDED, **partition: tuple[object, ...]) -> ManifestEntry:
     numbers = (None, None, None) if status == EntryStatus.ADDED else (1, 2, 2)
-    return ManifestEntry(status, *numbers, content_file(**partition))
+    return ManifestEntry(status, *numbers, content_file(**partition))  # type: ignore[call-arg]
 
 
 def manifest_file(path: str = "file:///w/t/m.avro", length: int = 100, **changes: object) -> ManifestFile:
