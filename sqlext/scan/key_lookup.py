@@ -77,7 +77,7 @@ def find_keys(io: FileIO, plan: ScanPlan, keys: pa.Table, field_ids: Sequence[in
     positions: dict[str, BitMap64] = {}
     key_rows = [_NO_ROWS]
     paths = [task.file.file_path for task in plan.tasks]
-    for path, (found, rows) in zip(paths, each_decoded(paths)(find, plan.tasks), strict=True):
+    for path, (found, rows) in zip(paths, each_decoded(io, paths)(find, plan.tasks), strict=True):
         if found:
             positions[path] = found
             key_rows.append(rows)

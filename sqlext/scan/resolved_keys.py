@@ -166,7 +166,7 @@ def _look_up(
     lookup = _Lookup.of(io, deletes, fields)
     bitmaps = {task.file.file_path: BitMap64() for task in tasks}
     pieces: list[_Piece] = []
-    each = each_decoded([task.file.file_path for task in tasks])
+    each = each_decoded(io, [task.file.file_path for task in tasks])
     for of_task in each(lambda task: _pieces(io, task, fields), tasks):
         for piece in of_task:
             pieces.append(piece)
@@ -232,7 +232,7 @@ class _Lookup:
         types = tuple(_ARROW[type(field.type)] for field in fields)
         read: list[list[pa.Array]] = [[] for _ in fields]
         numbers: list[NDArray[np.int64]] = []
-        each = each_decoded([delete.file.file_path for delete in deletes])
+        each = each_decoded(io, [delete.file.file_path for delete in deletes])
         of_files = each(lambda one: list(_row_groups(io, one.file, fields, "equality delete file")), deletes)
         for delete, row_groups in zip(deletes, of_files, strict=True):
             for columns in row_groups:

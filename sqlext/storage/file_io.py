@@ -40,6 +40,11 @@ class FileStatus:
 class FileIO(Protocol):
     """Whole files by location, as object stores have them."""
 
+    @property
+    def takes_threads(self) -> bool:
+        """Whether several threads may ask at a time. They may not where the order of calls counts, as in a
+        simulation."""
+
     def read(self, location: str) -> bytes:
         """All bytes of the file."""
 
@@ -112,6 +117,8 @@ class FolderIO(FileIO, Protocol):
 
 class LocalFileIO:
     """Files of this machine, or of a mount with hard links."""
+
+    takes_threads = True
 
     def read(self, location: str) -> bytes:
         with _translated("Reading", location), open(to_local_path(location), "rb") as file:

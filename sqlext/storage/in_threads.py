@@ -10,6 +10,7 @@ from functools import partial
 from itertools import islice
 from typing import Any, TypeAlias, TypeVar
 
+from sqlext.storage.file_io import FileIO
 from sqlext.storage.location import is_object
 
 _THREADS = 8
@@ -39,11 +40,11 @@ def in_threads(function: Callable[[T], R], items: Iterable[T], threads: int = _T
                 one.cancel()
 
 
-def each_decoded(locations: Sequence[str]) -> Each:
+def each_decoded(io: FileIO, locations: Sequence[str]) -> Each:
     """How files that Arrow or numpy decodes are read: several at a time, also on a local disk, as these let other
     threads run while they work: on a local disk as many as there are processors, of which each holds a file's columns.
     A single file is read in the thread of the caller."""
-    if len(locations) < 2:
+    if len(locations) < 2 or not io.takes_threads:
         return map
     if is_object(locations[0]):
         return in_threads

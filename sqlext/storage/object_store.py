@@ -58,6 +58,8 @@ class S3Settings:
 class ObjectStoreIO:
     """Files in any bucket that `settings` give access to; can be pickled, without connections."""
 
+    takes_threads = True
+
     def __init__(self, settings: S3Settings, sleep: Callable[[float], None] = time.sleep) -> None:
         self._settings = settings
         self._sleep = sleep

@@ -34,6 +34,10 @@ class SchemeIO:
         finally:
             self._around = before
 
+    @property
+    def takes_threads(self) -> bool:
+        return self._around is None
+
     def require_readable(self, location: str) -> None:
         self.allowed.require_readable(location)
 

@@ -15,6 +15,8 @@ is the answer of the store. Streams are opened by the operations "create" and "r
 class WatchedIO:
     """`FolderIO` over another one. It can be sent to executors if `around` can."""
 
+    takes_threads = False
+
     def __init__(self, io: FolderIO, around: Around) -> None:
         self._io = io
         self._around = around

@@ -21,6 +21,10 @@ class CreatedFiles:
         self._is_shared = False
 
     @property
+    def takes_threads(self) -> bool:
+        return self._io.takes_threads
+
+    @property
     def locations(self) -> tuple[str, ...] | None:
         """Locations where files were, or may have been, created; None if executors may have created others."""
         return None if self._is_shared else tuple(self._locations)

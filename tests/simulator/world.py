@@ -265,6 +265,8 @@ class Process:
 class ProcessIO:
     """`FolderIO` of one process."""
 
+    takes_threads = False
+
     def __init__(self, process: Process) -> None:
         self._process = process
         self._store = process.world.store

@@ -41,7 +41,7 @@ def deleted_positions(
 
     vectors: dict[str, DeletedPositions] = {}
     bitmaps: dict[str, BitMap64] = {}
-    for found in cache.each([pairs[0][1] for pairs in by_file])(read, by_file):
+    for found in cache.each(io, [pairs[0][1] for pairs in by_file])(read, by_file):
         for path, positions in found:
             if isinstance(positions, DeletedPositions):
                 vectors[path] = positions

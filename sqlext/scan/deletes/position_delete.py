@@ -72,10 +72,10 @@ class PositionDeleteCache:
                 found[file.key] = self._vectors.load_once(file.key, partial(_weighed_vector, vector))
         return [found[file.key] for file in files]
 
-    def each(self, files: Sequence[ContentFile]) -> Each:
+    def each(self, io: FileIO, files: Sequence[ContentFile]) -> Each:
         """How delete files, each at a path of its own, are read: several at a time unless most are cached."""
         held = (self._files.holds(file.file_path) or self._vectors.holds(file.key) for file in files)
-        return each_decoded([file.file_path for file, is_held in zip(files, held, strict=True) if not is_held])
+        return each_decoded(io, [file.file_path for file, is_held in zip(files, held, strict=True) if not is_held])
 
 
 def read_position_deletes(io: FileIO, location: str, file_format: str) -> dict[str, BitMap64]:
