@@ -75,6 +75,12 @@ class Thresholds:
         "Most data files of a table of which the driver looks up keys or unchanged columns: it plans all of them for"
         " that, in 3.7 KB of memory and 40 microseconds each; else Spark joins and reads the columns.",
     )
+    broadcast_positions: int = _number(
+        2_000_000,
+        "rows",
+        "Most deleted positions that Spark sends to all tasks of a copy-on-write, at 24 bytes each; else a shuffle"
+        " moves the rows that stay.",
+    )
     rewritten_share: float = _number(
         0.3,
         "share",

@@ -36,8 +36,6 @@ from sqlext.write.task import write_rows
 _PLACE = "__sqlext_place"
 _PATHS = 2**27
 _FILE_OF = f"shiftright({_PLACE}, 36)"
-# Of deleted positions that Spark sends to all tasks: they take 24 bytes each, and a shuffle would move whole rows.
-_MOST_BROADCAST = 2_000_000
 
 
 def copy_on_write(
@@ -74,7 +72,9 @@ def replace_files(
     kept_from = _partly_kept(touched, materialized.found.positions)
     # The number of rows that stay is not known, so only a result that is estimated to be small goes to the driver.
     gone = {path: len(found) for path, found in materialized.found.positions.items() if path in kept_from}
-    added = _rewrite(spark, target, materialized.operation, materialized.rows, gone, replace(writer, tried_rows=0))
+    broadcast = sum(gone.values()) <= environment.planning.thresholds.broadcast_positions
+    kept = _kept(spark, target, materialized.rows, gone, broadcast=broadcast) if gone else None
+    added = _rewrite(target, materialized.operation, materialized.rows, kept, replace(writer, tried_rows=0))
     if not (change.distinct_keys or change.keeps_keys):
         removed = Removed(paths=frozenset(task.file.file_path for task in touched))
         require_unique_keys(environment, spark, target, added, removed)
@@ -96,21 +96,16 @@ def _partly_kept(touched: Sequence[FileScanTask], positions: Mapping[str, BitMap
 
 
 def _rewrite(
-    spark: SparkSession,
-    target: Target,
-    operation: WriteOperation,
-    rows: DataFrame,
-    gone: Mapping[str, int],
-    writer: Writer,
+    target: Target, operation: WriteOperation, rows: DataFrame, kept: DataFrame | None, writer: Writer
 ) -> Sequence[ContentFile]:
-    """Writes the new rows, and the other rows of the files of which `gone` has how many rows go, to new data files."""
+    """Writes the new rows, and those that stay of files that lose some, to new data files."""
     metadata = target.table.metadata
     plan, gives_values = operation.plan, has_new_rows(rows)
 
     def counted(rows: DataFrame, *, are_new: bool) -> DataFrame:
         return with_task_count(rows, plan, are_new=are_new) if gives_values else rows
 
-    moved = [counted(_kept(spark, target, rows, gone), are_new=False)] if gone else []
+    moved = [] if kept is None else [counted(kept, are_new=False)]
     inserted: list[DataFrame] = []
     if gives_values:
         moved.append(counted(_new(target, rows, UPDATE), are_new=True))
@@ -129,14 +124,14 @@ def _rewrite(
     return write_by(writer, spread.drop(_PLACE), task, lambda rows: rows).data_files
 
 
-def _kept(spark: SparkSession, target: Target, rows: DataFrame, gone: Mapping[str, int]) -> DataFrame:
-    """The live rows of the data files that the change does not delete."""
+def _kept(spark: SparkSession, target: Target, rows: DataFrame, gone: Collection[str], *, broadcast: bool) -> DataFrame:
+    """The live rows of the data files `gone` that the change does not delete."""
     columns = ", ".join(map(quote_identifier, [*_columns(target), "_file", "_pos"]))
     stored = lowered_query(spark, f"SELECT {columns} FROM {target.relation}").where(F.col("_file").isin(list(gone)))
     deleted = rows.where(F.col("__operation").isin(DELETE, UPDATE)).where(F.col("_file").isin(list(gone)))
     keys = [_PLACE] if _are_told_apart(gone) else [_PLACE, "_file"]
     deleted = deleted.select(_place(), "_file").select(*keys)
-    if sum(gone.values()) <= _MOST_BROADCAST:
+    if broadcast:
         deleted = F.broadcast(deleted)
     kept = stored.select(*map(quote_identifier, _columns(target)), "_file", _place()).join(deleted, keys, "left_anti")
     return kept.select(*map(quote_identifier, _columns(target)), _PLACE)

@@ -9,6 +9,7 @@ import pytest
 from interchange.tables.test_row_lineage import lineage
 from judges.canonical import canonical_rows
 from judges.judged import Judged
+from sessions import planned
 from sqlext.command.change import copy_on_write
 from turns import EVERY
 
@@ -80,8 +81,8 @@ def test_files_of_one_number_are_told_apart_by_their_paths(
     expected = changed("'format-version'='2'")
     for paths, broadcast in ((2**27, 2_000_000), (1, 2_000_000), (1, 0)):
         monkeypatch.setattr(copy_on_write, "_PATHS", paths)
-        monkeypatch.setattr(copy_on_write, "_MOST_BROADCAST", broadcast)
-        assert changed(MODES) == expected
+        with planned(judged.spark, broadcast_positions=broadcast):
+            assert changed(MODES) == expected
         assert judged.spark.table(f"{judged.table}.delete_files").count() == 0
 
 
