@@ -14,7 +14,7 @@ from sqlext.errors import Contender, SqlextError
 from sqlext.spark.catalog.session_catalogs import TableVersion
 from sqlext.spark.session.refused_commits import RefusedCommit
 from sqlext.spark.session.session_settings import session_id
-from sqlext.spec.iso_date_time import format_timestamp
+from sqlext.spec.iso_date_time import moment
 from sqlext.spec.manifests.manifest import EntryStatus
 from sqlext.spec.metadata.contender import MOST_LISTED
 from sqlext.spec.metadata.snapshot import Snapshot
@@ -38,7 +38,7 @@ def _facts(environment: Environment, refused: RefusedCommit) -> Iterator[tuple[s
     for table in [quoted(*parts) for parts in refused.tables] or [refused.name]:
         yield "table", table
     yield "statement", refused.statement
-    yield "refused_at", _time(refused.refused_ms)
+    yield "refused_at", moment(refused.refused_ms)
     yield "condition", refused.condition
     yield "reason", refused.message
     if refused.contender is None:
@@ -51,7 +51,7 @@ def _of_contender(environment: Environment, refused: RefusedCommit, found: Conte
     yield "planned_on", "no snapshot" if found.planned_on is None else f"snapshot {found.planned_on}"
     yield "in_the_way", f"snapshot {found.snapshot_id}"
     yield "operation", found.operation or "unknown"
-    yield "committed_at", _time(found.committed_ms)
+    yield "committed_at", moment(found.committed_ms)
     for name, value in found.author:
         yield "author", f"{name} = {value}"
     files = found.files or tuple(_changed_files(environment, refused, found))
@@ -85,7 +85,3 @@ def _paths(environment: Environment, version: TableVersion, snapshot: Snapshot) 
             for entry in manifests.entries(version.io, manifest, version.metadata):
                 if entry.snapshot_id == snapshot.snapshot_id and entry.status != EntryStatus.EXISTING:
                     yield entry.file.file_path
-
-
-def _time(ms: int) -> str:
-    return f"{format_timestamp(ms, 1000)}Z"

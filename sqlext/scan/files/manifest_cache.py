@@ -25,7 +25,7 @@ from sqlext.spec.manifests.manifest_columns import ManifestColumns, decode_manif
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
-from sqlext.storage.in_threads import Each, each_decoded, in_threads
+from sqlext.storage.in_threads import each_decoded
 from sqlext.storage.location import is_object
 
 DEFAULT_CAPACITY = 400 * 1024 * 1024
@@ -146,7 +146,7 @@ class ManifestCache:
     ) -> Iterator[ManifestEntry]:
         """`entries` of all manifests, of which a store is asked for several at a time. Raises as `entries`."""
         manifests = tuple(manifests)
-        each = in_threads if self._are_far(io, manifests) else map
+        each = each_decoded(io, [one.path for one in manifests if is_object(one.path) and not self._holds(one)])
         return chain.from_iterable(each(lambda one: self.entries(io, one, metadata), manifests))
 
     def live_entries_of(
@@ -160,24 +160,13 @@ class ManifestCache:
     ) -> Iterator[ManifestContents]:
         """The contents of each manifest, as columns where these cost less. Several are read and decoded at a time.
         Raises as `entries`."""
-        return iter(self._each(io, manifests)(lambda one: self._contents(io, one, metadata), manifests))
+        slow = [one for one in manifests if is_object(one.path) or _entry_count(one) >= _FEWEST_FOR_THREADS]
+        each = each_decoded(io, [one.path for one in slow if not self._holds(one)])
+        return iter(each(lambda one: self._contents(io, one, metadata), manifests))
 
     def _contents(self, io: FileIO, manifest: ManifestFile, metadata: TableMetadata) -> ManifestContents:
         columns = self.columns(io, manifest, metadata)
         return ManifestContents(columns, self.entries(io, manifest, metadata) if columns is None else ())
-
-    def _each(self, io: FileIO, manifests: Sequence[ManifestFile]) -> Each:
-        """How the contents of manifests are decoded: in threads if a store is asked for them, or if columns of many
-        entries are decoded."""
-        if self._are_far(io, manifests):
-            return in_threads
-        large = [one for one in manifests if _entry_count(one) >= _FEWEST_FOR_THREADS]
-        return each_decoded(io, [one.path for one in large if not self._columns.holds(_key(one))])
-
-    def _are_far(self, io: FileIO, manifests: Sequence[ManifestFile]) -> bool:
-        """Whether a store has to be asked for several of the manifests."""
-        far = [one for one in manifests if is_object(one.path) and not self._holds(one)]
-        return len(far) > 1 and io.takes_threads
 
     def _holds(self, manifest: ManifestFile) -> bool:
         return self._columns.holds(_key(manifest)) or self._entries.holds(_key(manifest))
