@@ -69,11 +69,11 @@ def replace_files(
 
     Raises DataError DUPLICATE_KEY or KEY_ALREADY_EXISTS for an ENFORCED key.
     """
-    kept_from = _partly_kept(touched, materialized.found.positions)
+    positions = materialized.found.positions
+    kept_from = _partly_kept(touched, positions)
+    broadcast = sum(len(positions[path]) for path in kept_from) <= environment.planning.thresholds.broadcast_positions
+    kept = _kept(spark, target, materialized.rows, kept_from, broadcast=broadcast) if kept_from else None
     # The number of rows that stay is not known, so only a result that is estimated to be small goes to the driver.
-    gone = {path: len(found) for path, found in materialized.found.positions.items() if path in kept_from}
-    broadcast = sum(gone.values()) <= environment.planning.thresholds.broadcast_positions
-    kept = _kept(spark, target, materialized.rows, gone, broadcast=broadcast) if gone else None
     added = _rewrite(target, materialized.operation, materialized.rows, kept, replace(writer, tried_rows=0))
     if not (change.distinct_keys or change.keeps_keys):
         removed = Removed(paths=frozenset(task.file.file_path for task in touched))
@@ -124,13 +124,14 @@ def _rewrite(
     return write_by(writer, spread.drop(_PLACE), task, lambda rows: rows).data_files
 
 
-def _kept(spark: SparkSession, target: Target, rows: DataFrame, gone: Collection[str], *, broadcast: bool) -> DataFrame:
-    """The live rows of the data files `gone` that the change does not delete."""
+def _kept(spark: SparkSession, target: Target, rows: DataFrame, paths: list[str], *, broadcast: bool) -> DataFrame:
+    """The live rows of the data files `paths` that the change does not delete."""
     columns = ", ".join(map(quote_identifier, [*_columns(target), "_file", "_pos"]))
-    stored = lowered_query(spark, f"SELECT {columns} FROM {target.relation}").where(F.col("_file").isin(list(gone)))
-    deleted = rows.where(F.col("__operation").isin(DELETE, UPDATE)).where(F.col("_file").isin(list(gone)))
-    keys = [_PLACE] if _are_told_apart(gone) else [_PLACE, "_file"]
-    deleted = deleted.select(_place(), "_file").select(*keys)
+    of_files = F.col("_file").isin(paths)
+    stored = lowered_query(spark, f"SELECT {columns} FROM {target.relation}").where(of_files)
+    keys = [_PLACE] if _are_told_apart(paths) else [_PLACE, "_file"]
+    changed = rows.where(F.col("__operation").isin(DELETE, UPDATE)).where(of_files)
+    deleted = changed.select(_place(), "_file").select(*keys)
     if broadcast:
         deleted = F.broadcast(deleted)
     kept = stored.select(*map(quote_identifier, _columns(target)), "_file", _place()).join(deleted, keys, "left_anti")
