@@ -19,7 +19,6 @@ from sqlext.scan.files.byte_cache import ByteCache
 from sqlext.scan.files.file_columns import FileColumnsCache, Reading, all_by_field_id
 from sqlext.scan.files.manifest_cache import ManifestCache, data_file_count
 from sqlext.scan.files.readable_files import require_allowed
-from sqlext.scan.filter.measured_column import metrics_columns
 from sqlext.scan.first_rows import FirstRows, tasks_of_first_rows
 from sqlext.scan.metadata_tables.metadata_table import TableState
 from sqlext.scan.metadata_tables.registry import METADATA_TABLES
@@ -231,7 +230,7 @@ class ScanBridge:
             "rows": rows,
             "expected_rows": expected_rows(predicate, version.metadata.schema().identifier_field_ids, rows, data_files),
             "driver_rows": driver_rows(
-                predicate, data_files, metrics_columns((version.schema,)), Thresholds.of(arguments["plan_settings"])
+                predicate, data_files, version.schema, Thresholds.of(arguments["plan_settings"])
             ),
             "grouped": groups is not None,
             "pushable_columns": _pushable_columns(version.metadata, version.schema),

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 import pytest
 
-from sqlext.scan.filter.measured_column import metrics_columns
 from sqlext.spark.scan.driver_read import driver_rows
 from sqlext.spec.expression import AlwaysTrue, And, Comparison, In, Not, NotNull, Or, Predicate
 from sqlext.spec.manifests.content_file import ContentFile
@@ -34,19 +33,19 @@ def _files(count: int, rows: int = 1_000_000, size: int = 20_000_000) -> list[Co
     ],
 )
 def test_scans_by_values_are_read(predicate: Predicate, read: bool) -> None:
-    assert driver_rows(predicate, _files(8), {}, Thresholds()) == (131_072 if read else 0)
-    assert driver_rows(predicate, _files(9), {}, Thresholds()) == 0
+    assert driver_rows(predicate, _files(8), SCHEMA, Thresholds()) == (131_072 if read else 0)
+    assert driver_rows(predicate, _files(9), SCHEMA, Thresholds()) == 0
 
 
 def test_wide_rows_are_fewer() -> None:
     limits = Thresholds(driver_bytes=1_000_000, unpacked=4)
-    assert driver_rows(BY_KEY, _files(2, rows=1_000, size=1_000_000), {}, limits) == 250
-    assert driver_rows(BY_KEY, _files(1, rows=1, size=10_000_000), {}, limits) == 0
+    assert driver_rows(BY_KEY, _files(2, rows=1_000, size=1_000_000), SCHEMA, limits) == 250
+    assert driver_rows(BY_KEY, _files(1, rows=1, size=10_000_000), SCHEMA, limits) == 0
 
 
 def test_no_file_is_nothing_to_read() -> None:
-    assert driver_rows(BY_KEY, [], {}, Thresholds()) == 131_072
-    assert driver_rows(BY_KEY, [], {}, Thresholds(looked_up_rows=0)) == 0
+    assert driver_rows(BY_KEY, [], SCHEMA, Thresholds()) == 131_072
+    assert driver_rows(BY_KEY, [], SCHEMA, Thresholds(looked_up_rows=0)) == 0
 
 
 def _ordered(*firsts: int) -> list[ContentFile]:
@@ -59,7 +58,6 @@ def _ordered(*firsts: int) -> list[ContentFile]:
 
 def test_values_in_many_pages_are_left_to_tasks() -> None:
     """In files that are ordered by the column each value is in a page of 20,000 rows of its own."""
-    columns = metrics_columns((SCHEMA,))
     for count, files, read in (
         (6, _ordered(0), True),
         (7, _ordered(0), False),
@@ -69,19 +67,18 @@ def test_values_in_many_pages_are_left_to_tasks() -> None:
         (4, _ordered(0, 0), False),
         (100, _ordered(1_000), True),  # none of them is in it
     ):
-        found = driver_rows(In(1, frozenset(range(count))), files, columns, Thresholds())
+        found = driver_rows(In(1, frozenset(range(count))), files, SCHEMA, Thresholds())
         assert found == (131_072 if read else 0), (count, len(files))
 
 
 def test_the_term_of_the_fewest_values_counts() -> None:
     many = In(1, frozenset(range(100)))
-    columns = metrics_columns((SCHEMA,))
-    assert driver_rows(And(many, Comparison("=", 2, "a")), _ordered(0), columns, Thresholds())
-    assert driver_rows(And(many, Comparison(">", 1, 3)), _ordered(0), columns, Thresholds()) == 0
+    assert driver_rows(And(many, Comparison("=", 2, "a")), _ordered(0), SCHEMA, Thresholds())
+    assert driver_rows(And(many, Comparison(">", 1, 3)), _ordered(0), SCHEMA, Thresholds()) == 0
 
 
 def test_few_rows_are_read_whatever_their_pages_are() -> None:
-    many, columns = In(1, frozenset(range(1_000))), metrics_columns((SCHEMA,))
+    many = In(1, frozenset(range(1_000)))
     small = [replace(one, record_count=100_000) for one in _ordered(0, 0)]
-    assert driver_rows(many, small[:1], columns, Thresholds()) == 131_072
-    assert driver_rows(many, small, columns, Thresholds()) == 0
+    assert driver_rows(many, small[:1], SCHEMA, Thresholds()) == 131_072
+    assert driver_rows(many, small, SCHEMA, Thresholds()) == 0
