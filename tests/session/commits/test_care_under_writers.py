@@ -5,6 +5,7 @@ Each writer has keys of its own, and tells by its rows how many of its statement
 
 from __future__ import annotations
 
+import math
 import os
 import random
 import subprocess
@@ -201,6 +202,13 @@ class Copy:
                 raise
 
 
+def most_given_up(compactions: int) -> float:
+    """One in twenty; in a short run four standard deviations of that more, as it has only some tens of compactions."""
+    share = 0.05
+    spread = 4 * math.sqrt(compactions * share * (1 - share)) if SECONDS < 600 else 0
+    return compactions * share + spread
+
+
 @pytest.mark.turns(2)
 @pytest.mark.parametrize(
     ("version", "mode", "itself", "partitioned"),
@@ -258,7 +266,7 @@ def test_no_row_is_lost(
     assert rows_of(spark, f"SELECT id, n FROM {copy.name}") == newest
     assert care.landed > 0
     # A statement that deletes the last row of a file removes it, which no compaction can make up for.
-    assert itself or care.given_up <= max(2, 0.05 * (care.landed + care.given_up))
+    assert itself or care.given_up <= most_given_up(care.landed + care.given_up)
     name = table_name.removeprefix("lake.")
     remove_orphans(spark, name, 0)
     assert remove_orphans(spark, name, 0) == []
