@@ -45,7 +45,7 @@ COPIES = "copies"
 _MOST_ORIGINS_BYTES = 4 * 1024 * 1024
 
 
-class _Work(Protocol):
+class Work(Protocol):
     """Rows in, messages out; `abort` deletes the files."""
 
     def write(self, batch: pa.RecordBatch) -> None: ...
@@ -61,7 +61,7 @@ def write_rows(plan: WritePlan, *, task_identity: TaskIdentity, io: FileIO | Non
     `task_identity` returns the numbers of the task and of its attempt; it is called once per run, where the task runs.
     No two runs of an operation may share both.
     """
-    return _task(plan, lambda store, task, attempt: _Rows(store, plan, task, attempt), task_identity, io)
+    return write_task(plan, lambda store, task, attempt: _Rows(store, plan, task, attempt), task_identity, io)
 
 
 def write_changes(
@@ -80,7 +80,7 @@ def write_changes(
     Without `writes_rows` rows are counted and checked, and no file is written. Rows may be marked as refused, see
     `refused_rows`. `task_identity` is as in `write_rows`.
     """
-    return _task(
+    return write_task(
         plan,
         lambda store, task, attempt: _Changes(store, plan, task, attempt, distinct_keys, writes_rows),
         task_identity,
@@ -103,14 +103,16 @@ def upsert_rows(
     refused, see `refused_rows`. `task_identity` is as in `write_rows`.
     """
     ids = tuple(equality_ids)
-    return _task(
+    return write_task(
         plan, lambda store, task, attempt: _Upsert(store, plan, ids, task, attempt, distinct_keys), task_identity, io
     )
 
 
-def _task(
-    plan: WritePlan, begin: Callable[[FileIO, int, int], _Work], task_identity: TaskIdentity, io: FileIO | None
+def write_task(
+    plan: WritePlan, begin: Callable[[FileIO, int, int], Work], task_identity: TaskIdentity, io: FileIO | None = None
 ) -> WriteTask:
+    """A task that does the work which `begin` returns for the store, the task's number and its attempt."""
+
     def run(batches: Batches) -> Batches:
         yield encode_messages(_run(plan, begin, task_identity, io or plan.io, batches))
 
@@ -119,12 +121,12 @@ def _task(
 
 def _run(
     plan: WritePlan,
-    begin: Callable[[FileIO, int, int], _Work],
+    begin: Callable[[FileIO, int, int], Work],
     task_identity: TaskIdentity,
     io: FileIO,
     batches: Batches,
 ) -> list[TaskMessage]:
-    work: _Work | None = None
+    work: Work | None = None
     try:
         task, attempt = task_identity()
         work = begin(io, task, attempt)

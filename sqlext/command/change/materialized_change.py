@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame, SparkSession
@@ -29,10 +30,15 @@ class MaterializedChange:
 
 
 def materialize_change(
-    spark: SparkSession, target: Target, operation: WriteOperation, change: RowChange, writer: Writer
+    spark: SparkSession,
+    target: Target,
+    operation: WriteOperation,
+    change: RowChange,
+    writer: Writer,
+    left_out: Sequence[str] = (),
 ) -> MaterializedChange:
-    """Evaluates and caches the change, and checks its new rows. Raises as `CarryOut`."""
-    query = changed_rows(spark, operation, change)
+    """Evaluates and caches the change without the columns `left_out`, and checks its new rows. Raises as `CarryOut`."""
+    query = changed_rows(spark, operation, change).drop(*left_out)
     read_set = read_set_of(query, target.version, conflict_scope(change, target), target.overtaken)
     rows = checkpointed(query, writer.tasks)
     if has_new_rows(rows):

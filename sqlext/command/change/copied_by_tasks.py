@@ -1,0 +1,223 @@
+"""Copy-on-write by tasks that read the files themselves: no row that stays, and no column without new values, passes
+through the JVM.
+
+Spark moves new values to the task that copies their file, and sorts them by position. The files come with them, as rows
+of their own, so each task gets the deleted positions of its files and no others.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Sequence
+
+import mmh3
+from pyroaring import BitMap64
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+from sqlext.command.change.checked_rows import with_task_count
+from sqlext.command.change.copied_file import BY_QUERY, CopiedColumns, FileCopy, copy_files
+from sqlext.command.change.distribution import distribute, keeps_order
+from sqlext.command.change.file_copies import FileCopies, united
+from sqlext.command.change.row_change import RowChange
+from sqlext.command.change.row_level import Target, has_row_ids
+from sqlext.command.environment import Environment
+from sqlext.command.plan.change_plan import Writer
+from sqlext.commit.snapshot.own_files import delete_files
+from sqlext.scan.live_rows import RowColumns
+from sqlext.scan.scan_plan import FileScanTask, ScanPlan
+from sqlext.spark.query.write_job import WrittenFiles, run_few, run_write, task_identity
+from sqlext.spec.expression import AlwaysTrue
+from sqlext.spec.manifests.content_file import ContentFile
+from sqlext.spec.manifests.row_lineage import ROW_ID
+from sqlext.spec.types import UnknownType, VariantType
+from sqlext.sql.row_rules import row_rules
+from sqlext.sql.tokens.quoting import quote_identifier
+from sqlext.write.arrow_schema import schema_to_arrow
+from sqlext.write.row_operation import INSERT, UPDATE
+
+_TASK, _NUMBER, _COPY, _POSITION = "__sqlext_task", "__sqlext_number", "__sqlext_copy", "__sqlext_position"
+_PATH = "__sqlext_path"
+_PLACES = f"{_PATH} string, {_TASK} int, {_NUMBER} int, {_COPY} binary"
+# Fewer bytes a task would start more of them, and more would leave cores without work at the end.
+_TASK_BYTES = 128 * 1024 * 1024
+_SPARK_SEED = 42
+
+
+def read_by_query(target: Target, change: RowChange) -> str | None:
+    """Why only a query can copy files of the table with this change; None if tasks may."""
+    metadata = target.table.metadata
+    schema = metadata.schema()
+    if any(isinstance(schema.field(id).type, VariantType | UnknownType) for id in schema.field_ids):
+        return "a column is of type variant or unknown"
+    if keeps_order(metadata):
+        kept = {field.id for name in change.kept_columns if (field := schema.column(name)) is not None}
+        if not all(field.source_id in kept for field in metadata.sort_order().fields):
+            return "new values may not be in the table's sort order"
+    return None
+
+
+def columns_left_out(target: Target, change: RowChange) -> Sequence[str]:
+    """The columns that the change's query need not give, as tasks read them; those that a rule names for its error are
+    not among them."""
+    if read_by_query(target, change) is not None:
+        return ()
+    metadata = target.written_as
+    named = {name for rule in row_rules(metadata.schema(), metadata.properties) for name in rule.columns}
+    return [*(name for name in change.kept_columns if name not in named), ROW_ID.name]
+
+
+def copied_by_tasks(
+    environment: Environment, spark: SparkSession, copies: FileCopies, writer: Writer
+) -> Sequence[ContentFile] | None:
+    """The new data files; None, with no file left, if only a query can read the files or keep their order."""
+    files = _readable_files(environment, copies)
+    if files is None:
+        return None
+    rows = _rows(spark, copies, files)
+    if rows is None:
+        return ()
+    target, operation = copies.target, copies.cached.operation
+    plan = operation.plan.with_row_lineage() if has_row_ids(target) else operation.plan
+    task = copy_files(plan, _columns(copies), task_identity=task_identity)
+    written: WrittenFiles | None = None
+    if sum(task.file.file_size_in_bytes for task in files) <= writer.most_bytes:
+        written = run_few(rows, task, most_bytes=writer.most_bytes)
+    written = written or run_write(rows, task, writer.tasks)
+    if written.counts.get(BY_QUERY):
+        delete_files(operation.io, (file.file_path for file in written.data_files))
+        return None
+    return written.data_files
+
+
+def _readable_files(environment: Environment, copies: FileCopies) -> Sequence[FileScanTask] | None:
+    """The files to copy, all of whose deleted rows are known by position; None as `copied_by_tasks`."""
+    target = copies.target
+    if read_by_query(target, copies.change) is not None:
+        return None
+    files = copies.touched if copies.has_new_rows else copies.partly_kept
+    plan = ScanPlan(tuple(files))
+    if any(task.has_equality_deletes for task in files):
+        paths = {task.file.file_path for task in files}
+        found = environment.scans.with_positions(
+            target.version, environment.scans.plan(target.version, AlwaysTrue(), paths=paths)
+        )
+        if found is None:
+            return None
+        plan = found
+    if not environment.scans.reads_by_field_id(target.version, plan):
+        return None
+    metadata = target.table.metadata
+    order = metadata.default_sort_order_id
+    if keeps_order(metadata) and any(task.file.sort_order_id != order for task in plan.tasks):
+        return None
+    return plan.tasks
+
+
+def _given(copies: FileCopies) -> Sequence[str]:
+    """The columns with new values."""
+    kept = copies.change.kept_columns
+    names = [field.name for field in copies.target.table.metadata.schema().fields]
+    return [name for name in names if name not in kept] if copies.has_new_rows else []
+
+
+def _columns(copies: FileCopies) -> CopiedColumns:
+    schema = copies.target.table.metadata.schema()
+    given = set(_given(copies))
+    numbers = tuple(number for number, field in enumerate(schema.fields) if field.name in given)
+    columns = RowColumns(schema.fields, schema_to_arrow(schema))
+    return CopiedColumns(columns, numbers, lineage=has_row_ids(copies.target))
+
+
+# Rows in the columns of `copy_files`
+
+
+def _rows(spark: SparkSession, copies: FileCopies, files: Sequence[FileScanTask]) -> DataFrame | None:
+    """All rows for the tasks, in their order; None if there are none."""
+    moved = _of_files(spark, copies, files) if files else None
+    if not copies.has_new_rows:
+        return moved
+    inserted = distribute(_new(copies, INSERT), copies.target.table.metadata)
+    no_place = [F.lit(None).cast("binary").alias(_COPY), F.lit(None).cast("bigint").alias(_POSITION)]
+    inserted = _counted(copies, inserted.select(*no_place, *_quoted(copies)))
+    if not copies.cached.found.counts.get("inserted"):
+        return moved
+    return inserted if moved is None else united([moved, inserted])
+
+
+def _of_files(spark: SparkSession, copies: FileCopies, files: Sequence[FileScanTask]) -> DataFrame:
+    """The files and the new values of their updated rows, each file with its values in one task."""
+    tasks = _task_count(spark, copies, files)
+    places = spark.createDataFrame(_places(copies, files, tasks), _PLACES)
+    begins = places.select(_TASK, _NUMBER, _COPY, F.lit(-1).cast("bigint").alias(_POSITION))
+    rows = begins
+    if copies.has_new_rows:
+        types = {field.name: field.dataType for field in copies.cached.rows.schema.fields}
+        nothing = [F.lit(None).cast(types[name]).alias(name) for name in _given(copies)]
+        found = F.broadcast(places.select(_PATH, _TASK, _NUMBER))
+        updated = _new(copies, UPDATE).join(found, F.col("_file") == F.col(_PATH))
+        place: list[Column] = [F.col(_TASK), F.col(_NUMBER), F.lit(None).cast("binary").alias(_COPY)]
+        updated = updated.select(*place, F.col("_pos").alias(_POSITION), *_quoted(copies))
+        rows = united(
+            [
+                _counted(copies, begins.select("*", *nothing), are_new=False),
+                _counted(copies, updated),
+            ]
+        )
+    ordered = rows.repartition(tasks, _TASK).sortWithinPartitions(_NUMBER, _POSITION)
+    return ordered.drop(_TASK, _NUMBER)
+
+
+def _new(copies: FileCopies, operation: int) -> DataFrame:
+    return copies.rows(operation).select("_file", "_pos", *_quoted(copies))
+
+
+def _quoted(copies: FileCopies) -> Sequence[str]:
+    return [quote_identifier(name) for name in _given(copies)]
+
+
+def _counted(copies: FileCopies, rows: DataFrame, *, are_new: bool = True) -> DataFrame:
+    """The rows with the number of tasks if they may get values of identity columns, which updated rows otherwise
+    keep."""
+    if copies.change.kept_columns:
+        return rows
+    return with_task_count(rows, copies.cached.operation.plan, are_new=are_new)
+
+
+def _task_count(spark: SparkSession, copies: FileCopies, files: Sequence[FileScanTask]) -> int:
+    if keeps_order(copies.target.table.metadata):
+        return len(files)
+    size = sum(task.file.file_size_in_bytes for task in files)
+    cores: int = spark.sparkContext.defaultParallelism
+    return min(len(files), max(cores, -(-size // _TASK_BYTES)))
+
+
+def _places(copies: FileCopies, files: Sequence[FileScanTask], tasks: int) -> Sequence[tuple[str, int, int, bytes]]:
+    """Each file's path, the value that Spark's partitioning sends to its task, its number, and itself.
+
+    Tasks get about the same number of bytes, and files of a partition follow each other.
+    """
+    values = _values_of_tasks(tasks)
+    sizes = [0] * tasks
+    task_of = dict[str, int]()
+    for file in sorted(files, key=lambda one: one.file.file_size_in_bytes, reverse=True):
+        least = sizes.index(min(sizes))
+        task_of[file.file.file_path] = values[least]
+        sizes[least] += file.file.file_size_in_bytes
+    together = sorted(files, key=lambda one: (one.spec_id, one.partition_ordinal, one.file.file_path))
+    changed = copies.cached.found.positions
+    return [
+        (path, task_of[path], number, FileCopy(file, changed.get(path, BitMap64()).serialize()).packed())
+        for number, file in enumerate(together)
+        for path in [file.file.file_path]
+    ]
+
+
+def _values_of_tasks(tasks: int) -> Sequence[int]:
+    """An integer for each task that Spark's hash partitioning sends there; any other would only share tasks."""
+    found = dict[int, int]()
+    value = 0
+    while len(found) < tasks:
+        found.setdefault(mmh3.hash(struct.pack("<i", value), _SPARK_SEED) % tasks, value)
+        value += 1
+    return [found[task] for task in range(tasks)]

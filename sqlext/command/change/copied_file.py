@@ -1,0 +1,230 @@
+"""Data files copied by a task without a query: their rows are read as Arrow, some with new values and some left out.
+
+The rows of a task come in the order of files and positions. A row with a `FileCopy` begins a file; the rows behind it
+are the new values of updated rows of that file. Rows without a position are inserted.
+"""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pyroaring import BitMap64
+
+from sqlext.scan.live_rows import OnlyByQuery, RowColumns, live_rows
+from sqlext.scan.scan_plan import FileScanTask
+from sqlext.spec.schema import Schema
+from sqlext.storage.file_io import FileIO
+from sqlext.write.alignment import Aligner
+from sqlext.write.commit_message import TaskMessage, counts_message, file_message
+from sqlext.write.data_writer import DataWriter
+from sqlext.write.task import TaskIdentity, WriteTask, write_task
+from sqlext.write.write_plan import WritePlan
+
+PLACE_COLUMNS = 2
+"""A `FileCopy` as bytes or null, and a position or null, precede the new values."""
+
+BY_QUERY = "files that only a query can read"
+"""The count of a task that has met such a file, and has written no file."""
+
+
+@dataclass(frozen=True, slots=True)
+class FileCopy:
+    """A data file to copy, without equality deletes. The rows at `changed`, a portable 64-bit roaring bitmap of live
+    positions, are left out unless new values follow."""
+
+    file: FileScanTask
+    changed: bytes
+
+    def packed(self) -> bytes:
+        return pickle.dumps(self)
+
+    @classmethod
+    def unpacked(cls, packed: bytes) -> FileCopy:
+        copy: FileCopy = pickle.loads(packed)
+        return copy
+
+
+@dataclass(frozen=True)
+class CopiedColumns:
+    """The columns of a table, of which those with the numbers `given` have new values; the others are copied, with
+    `lineage` row ids and sequence numbers too."""
+
+    columns: RowColumns
+    given: tuple[int, ...]
+    lineage: bool
+
+    @property
+    def new(self) -> Schema:
+        return Schema(tuple(self.columns.fields[number] for number in self.given))
+
+
+def copy_files(plan: WritePlan, columns: CopiedColumns, *, task_identity: TaskIdentity) -> WriteTask:
+    """A task that writes the rows of files, with changes, to new data files; in a sorted table each to files of its
+    own. `task_identity` is as in `write_rows`."""
+    return write_task(plan, lambda io, task, attempt: _Copies(io, plan, columns, task, attempt), task_identity)
+
+
+class _Copies:
+    def __init__(self, io: FileIO, plan: WritePlan, columns: CopiedColumns, task_id: int, attempt: int) -> None:
+        self._io, self._plan, self._columns, self._place = io, plan, columns, (task_id, attempt)
+        self._aligner = Aligner(columns.new, plan.table_name)
+        self._writers = [DataWriter(io, plan, task_id, attempt)]
+        self._copied: _CopiedRows | None = None
+        self._by_query = False
+
+    def write(self, batch: pa.RecordBatch) -> None:
+        if self._by_query:
+            return
+        try:
+            begins = np.flatnonzero(batch.column(0).is_valid().to_numpy(zero_copy_only=False)).tolist()
+            self._take(batch.slice(0, begins[0] if begins else batch.num_rows))
+            for start, end in pairwise([*begins, batch.num_rows]):
+                self._end()
+                self._begin(FileCopy.unpacked(batch.column(0)[start].as_py()))
+                self._take(batch.slice(start + 1, end - start - 1))
+        except OnlyByQuery:
+            self._leave()
+
+    def close(self) -> list[TaskMessage]:
+        try:
+            if not self._by_query:
+                self._end()
+        except OnlyByQuery:
+            self._leave()
+        if self._by_query:
+            return [counts_message({BY_QUERY: 1})]
+        return [file_message(file) for writer in self._writers for file in writer.close()]
+
+    def abort(self) -> None:
+        for writer in self._writers:
+            writer.abort()
+
+    def _leave(self) -> None:
+        self.abort()
+        self._by_query, self._copied = True, None
+
+    def _begin(self, copy: FileCopy) -> None:
+        if self._plan.sort_order_id and self._copied is not None:
+            # A file of rows from two files would not be sorted.
+            plan = replace(self._plan, operation_id=f"{self._plan.operation_id}-{len(self._writers)}")
+            self._writers.append(DataWriter(self._io, plan, *self._place))
+        self._copied = _CopiedRows(self._io, copy, self._columns, self._writers[-1].write)
+
+    def _end(self) -> None:
+        if self._copied is not None:
+            self._copied.end()
+
+    def _take(self, batch: pa.RecordBatch) -> None:
+        """Takes new values of rows of the file that has begun, and inserted rows."""
+        inserted = batch.column(1).is_null()
+        if pc.any(inserted).as_py():
+            self._insert(batch.filter(inserted))
+            batch = batch.filter(pc.invert(inserted))
+        if batch.num_rows:
+            assert self._copied is not None
+            positions = batch.column(1).to_numpy()
+            self._copied.take(positions, self._aligned(batch))
+
+    def _insert(self, batch: pa.RecordBatch) -> None:
+        rows = self._aligned(batch)
+        lineage = [pa.nulls(batch.num_rows, pa.int64())] * 2 if self._columns.lineage else []
+        names = [*rows.schema.names, *map(str, range(len(lineage)))]
+        self._writers[-1].write(pa.RecordBatch.from_arrays([*rows.columns, *lineage], names))
+
+    def _aligned(self, batch: pa.RecordBatch) -> pa.RecordBatch:
+        return self._aligner.align(batch.columns[PLACE_COLUMNS:])
+
+
+class _CopiedRows:
+    """The rows of one file on their way, batch by batch. New values wait for the batch of their positions."""
+
+    def __init__(
+        self, io: FileIO, copy: FileCopy, columns: CopiedColumns, write: Callable[[pa.RecordBatch], None]
+    ) -> None:
+        self._columns, self._write, self._path = columns, write, copy.file.file.file_path
+        self._changed = np.frombuffer(BitMap64.deserialize(copy.changed).to_array(), np.uint64).astype(np.int64)
+        self._rows: Iterator[pa.RecordBatch] = live_rows(
+            io, copy.file, columns.columns, lineage=columns.lineage, source=0, threads=False
+        )
+        self._next = next(self._rows, None)
+        self._waiting: list[tuple[NDArray[np.int64], pa.RecordBatch]] = []
+
+    def take(self, positions: NDArray[np.int64], values: pa.RecordBatch) -> None:
+        """Takes new values at positions that ascend, from call to call too."""
+        self._waiting.append((positions, values))
+        while self._next is not None and _positions(self._next)[-1] < positions[-1]:
+            self._copy(self._next)
+
+    def end(self) -> None:
+        """Writes the remaining rows. Raises ValueError for values at a position without a live row."""
+        while self._next is not None:
+            self._copy(self._next)
+        if self._waiting:
+            raise ValueError(f"{self._path} has no live row at position {self._waiting[0][0][0]}")
+
+    def _copy(self, batch: pa.RecordBatch) -> None:
+        positions = _positions(batch)
+        updated, values = self._until(positions[-1])
+        places = np.searchsorted(positions, updated)
+        if not np.array_equal(positions[places], updated):
+            raise ValueError(f"{self._path} has changed rows that are not live")
+        start, end = np.searchsorted(self._changed, [positions[0], positions[-1] + 1])
+        stays = np.ones(batch.num_rows, np.bool_)
+        stays[np.searchsorted(positions, self._changed[start:end])] = False
+        stays[places] = True
+        self._write(self._changed_rows(batch, np.flatnonzero(stays), places, values))
+        self._next = next(self._rows, None)
+
+    def _until(self, position: int) -> tuple[NDArray[np.int64], Sequence[pa.RecordBatch]]:
+        """Takes the waiting values up to a position away."""
+        ready, left = [], []
+        for positions, values in self._waiting:
+            count = int(np.searchsorted(positions, position, side="right"))
+            if count:
+                ready.append((positions[:count], values.slice(0, count)))
+            if count < len(positions):
+                left.append((positions[count:], values.slice(count)))
+        self._waiting = left
+        return np.concatenate([np.zeros(0, np.int64), *(one for one, _ in ready)]), [values for _, values in ready]
+
+    def _changed_rows(
+        self,
+        batch: pa.RecordBatch,
+        stays: NDArray[np.intp],
+        updated: NDArray[np.intp],
+        values: Sequence[pa.RecordBatch],
+    ) -> pa.RecordBatch:
+        """The rows of the batch at `stays`, those at `updated` with new values."""
+        count = batch.num_rows
+        columns = list(batch.columns[:-2])
+        whole = len(stays) == count
+        # Not `filter`, which takes several times as long.
+        kept = pa.array(stays.astype(np.int32))
+        from_new = np.arange(count, dtype=np.int32)
+        from_new[updated] = np.arange(count, count + len(updated), dtype=np.int32)
+        taken = pa.array(from_new[stays])
+        given = {number: at for at, number in enumerate(self._columns.given)} if len(updated) else {}
+        for number, column in enumerate(columns):
+            if number in given:
+                new = [one.column(given[number]) for one in values]
+                columns[number] = pa.concat_arrays([column, *new]).take(taken)
+            elif not whole:
+                columns[number] = column.take(kept)
+        if self._columns.lineage and len(updated):
+            # Null is inherited: the sequence number of this commit (spec: Row Lineage).
+            is_new = np.zeros(count, np.bool_)
+            is_new[updated] = True
+            columns[-1] = pc.if_else(pa.array(is_new[stays]), pa.scalar(None, pa.int64()), columns[-1])
+        return pa.RecordBatch.from_arrays(columns, batch.schema.names[:-2])
+
+
+def _positions(batch: pa.RecordBatch) -> NDArray[np.int64]:
+    positions: NDArray[np.int64] = batch.column(batch.num_columns - 1).to_numpy()
+    return positions

@@ -1,0 +1,45 @@
+"""The input of copy-on-write, whichever way the files are copied: by tasks, or by a query."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as F
+
+from sqlext.command.change.materialized_change import MaterializedChange
+from sqlext.command.change.row_change import RowChange, has_new_rows
+from sqlext.command.change.row_level import Target
+from sqlext.scan.scan_plan import FileScanTask, deletes_all_rows
+
+
+@dataclass(frozen=True, slots=True)
+class FileCopies:
+    """The data files `touched`, which lose a row, are replaced by copies with the rows of a cached change."""
+
+    target: Target
+    change: RowChange
+    cached: MaterializedChange
+    touched: Sequence[FileScanTask]
+
+    @property
+    def has_new_rows(self) -> bool:
+        return has_new_rows(self.cached.rows)
+
+    @property
+    def partly_kept(self) -> Sequence[FileScanTask]:
+        """Files that keep some rows as they are, as far as row counts tell."""
+        return [task for task in self.touched if not deletes_all_rows(task, self.cached.found.positions)]
+
+    def rows(self, operation: int) -> DataFrame:
+        """The rows of the change with an operation."""
+        return self.cached.rows.where(F.col("__operation") == operation)
+
+
+def united(frames: Sequence[DataFrame]) -> DataFrame:
+    """The rows of all frames, which have the same columns; their partitions stay apart."""
+    first, *others = frames
+    for one in others:
+        first = first.union(one)
+    return first
