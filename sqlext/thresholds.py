@@ -78,8 +78,8 @@ class Thresholds:
     broadcast_positions: int = _number(
         2_000_000,
         "rows",
-        "Most deleted positions that Spark sends to all tasks of a copy-on-write, at 24 bytes each; else a shuffle"
-        " moves the rows that stay.",
+        "Most deleted positions that Spark sends to all tasks of a copy-on-write by a query, at 24 bytes each; else a"
+        " shuffle moves the rows that stay.",
     )
     rewritten_share: float = _number(
         0.3,

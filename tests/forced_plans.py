@@ -10,6 +10,7 @@ FORCED = (
     "merge-on-read",
     "merge-on-read,tasks",
     "copy-on-write",
+    "copy-by-query",
     "auto",
     "auto,tasks",
 )

@@ -14,7 +14,7 @@ from sqlext.command.change.read_set import ReadSet
 from sqlext.command.change.row_level import Target, commit_change, has_row_ids, row_delta
 from sqlext.command.compaction.row_sort import RowSort, can_sort_in_memory
 from sqlext.command.environment import Environment
-from sqlext.command.plan.change_plan import ChangePlan, Way
+from sqlext.command.plan.change_plan import COPIES, ChangePlan, Way
 from sqlext.command.write_operation import WriteOperation, begin_write
 from sqlext.commit.action import Action
 from sqlext.commit.actions.overwrite import OverwriteFiles
@@ -70,7 +70,7 @@ def carry_out(
 
 
 def _replaces_files(environment: Environment, target: Target, change: PositionChange, plan: ChangePlan) -> bool:
-    if plan.way is Way.COPY_ON_WRITE:
+    if plan.way in COPIES:
         return True
     decides = plan.way is Way.AUTO or plan.rewrites is not None
     return decides and rewrites_files(environment, target, change.positions)

@@ -35,7 +35,7 @@ def delete_where(environment: Environment, target: Target, condition: RowConditi
     metadata, version = target.table.metadata, target.version
     read: Predicate = AlwaysTrue() if condition is None else condition.pruning
     tasks = planned_rows(environment, version, read).tasks
-    facts = replace(facts_of(target, DELETE_MODE), only_deletes=True, deletes_all=condition is None)
+    facts = replace(facts_of(target, DELETE_MODE, None), only_deletes=True, deletes_all=condition is None)
     covered = CoveredFiles((), tasks)
     if condition is not None and condition.exact is not None:
         files = FileFilter(condition.exact, schema=metadata.schema(), specs=metadata.specs_by_id())
@@ -89,7 +89,7 @@ def delete_keys(environment: Environment, target: Target, keys: pa.Table) -> Cou
     stored = stored_keys(environment, target, distinct.combine_chunks())
     if not stored.matches.positions:
         return Counts()
-    plan = plan_change(replace(facts_of(target, DELETE_MODE), only_deletes=True), environment.planning)
+    plan = plan_change(replace(facts_of(target, DELETE_MODE, None), only_deletes=True), environment.planning)
     change = PositionChange(stored.matches.positions, schema_to_arrow(metadata.schema()).empty_table())
     isolation = DELETE_ISOLATION_LEVEL.of(metadata.properties)
     carry_out(environment, target, change, plan, ReadSet(added=stored.read), isolation)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from sqlext.command.change.auto import auto, expected
-from sqlext.command.change.copy_on_write import copy_on_write
+from sqlext.command.change.copy_on_write import copy_by_query, copy_on_write
 from sqlext.command.change.explanation import Explanation
 from sqlext.command.change.insert_only import insert_only
 from sqlext.command.change.merge_on_read import merge_on_read
@@ -25,6 +25,7 @@ _WAYS: Mapping[Way, CarryOut] = {
     Way.PARTIAL_METADATA_DELETE: metadata_delete,
     Way.INSERT_ONLY: insert_only,
     Way.COPY_ON_WRITE: copy_on_write,
+    Way.COPY_BY_QUERY: copy_by_query,
     Way.AUTO: auto,
     Way.MERGE_ON_READ: merge_on_read,
 }

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import cache
 
 from pyspark.sql import DataFrame
 
+from sqlext.command.change.file_copies import why_by_query
 from sqlext.command.change.row_level import Target
 from sqlext.command.environment import Environment
 from sqlext.command.plan.facts import ChangeFacts, Mode, SourceSize, TargetSize
@@ -14,12 +15,18 @@ from sqlext.properties import AUTO, TableProperty, row_level_mode
 from sqlext.spark.query.driver_rows import estimate
 
 
-def facts_of(target: Target, mode: TableProperty[str]) -> ChangeFacts:
-    """Facts about the target; `mode` is the table property for the statement's verb."""
+def facts_of(target: Target, mode: TableProperty[str], kept_columns: Sequence[str] | None = ()) -> ChangeFacts:
+    """Facts about the target; `mode` is the table property for the statement's verb. New rows keep the values of
+    `kept_columns`; None: there are no new rows."""
     metadata = target.table.metadata
     value = row_level_mode(mode, metadata.properties)
     is_set = mode.name in metadata.properties or value == AUTO
-    return ChangeFacts(Mode(mode.name, value, is_set), metadata.format_version, _target_size(target))
+    return ChangeFacts(
+        Mode(mode.name, value, is_set),
+        metadata.format_version,
+        _target_size(target),
+        copied_by_query=why_by_query(metadata, kept_columns),
+    )
 
 
 def source_size(environment: Environment, source: DataFrame) -> SourceSize:

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from sqlext.command.change.checked_rows import with_task_count
 from sqlext.command.change.copied_file import BY_QUERY, CopiedColumns, FileCopy, copy_files
 from sqlext.command.change.distribution import distribute, keeps_order
-from sqlext.command.change.file_copies import FileCopies, united
+from sqlext.command.change.file_copies import FileCopies, united, why_by_query
 from sqlext.command.change.row_change import RowChange
 from sqlext.command.change.row_level import Target, has_row_ids
 from sqlext.command.environment import Environment
@@ -30,7 +30,6 @@ from sqlext.spark.query.write_job import WrittenFiles, run_few, run_write, task_
 from sqlext.spec.expression import AlwaysTrue
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.manifests.row_lineage import ROW_ID
-from sqlext.spec.types import UnknownType, VariantType
 from sqlext.sql.row_rules import row_rules
 from sqlext.sql.tokens.quoting import quote_identifier
 from sqlext.write.arrow_schema import schema_to_arrow
@@ -44,27 +43,18 @@ _TASK_BYTES = 128 * 1024 * 1024
 _SPARK_SEED = 42
 
 
-def read_by_query(target: Target, change: RowChange) -> str | None:
-    """Why only a query can copy files of the table with this change; None if tasks may."""
-    metadata = target.table.metadata
-    schema = metadata.schema()
-    if any(isinstance(schema.field(id).type, VariantType | UnknownType) for id in schema.field_ids):
-        return "a column is of type variant or unknown"
-    if keeps_order(metadata):
-        kept = {field.id for name in change.kept_columns if (field := schema.column(name)) is not None}
-        if not all(field.source_id in kept for field in metadata.sort_order().fields):
-            return "new values may not be in the table's sort order"
-    return None
-
-
 def columns_left_out(target: Target, change: RowChange) -> Sequence[str]:
-    """The columns that the change's query need not give, as tasks read them; those that a rule names for its error are
-    not among them."""
-    if read_by_query(target, change) is not None:
+    """The columns that the change's query need not give, as tasks read them."""
+    if why_by_query(target.table.metadata, change.kept_columns) is not None:
         return ()
+    return [*_kept_in_place(target, change), ROW_ID.name]
+
+
+def _kept_in_place(target: Target, change: RowChange) -> Sequence[str]:
+    """The kept columns but for those of rules, which are told in errors, and in which a null may get a value."""
     metadata = target.written_as
-    named = {name for rule in row_rules(metadata.schema(), metadata.properties) for name in rule.columns}
-    return [*(name for name in change.kept_columns if name not in named), ROW_ID.name]
+    named = {name for rule in row_rules(metadata.schema(), metadata.properties) for name in (rule.name, *rule.columns)}
+    return [name for name in change.kept_columns if name not in named]
 
 
 def copied_by_tasks(
@@ -93,7 +83,8 @@ def copied_by_tasks(
 def _readable_files(environment: Environment, copies: FileCopies) -> Sequence[FileScanTask] | None:
     """The files to copy, all of whose deleted rows are known by position; None as `copied_by_tasks`."""
     target = copies.target
-    if read_by_query(target, copies.change) is not None:
+    kept = copies.change.kept_columns if copies.has_new_rows else None
+    if why_by_query(target.table.metadata, kept) is not None:
         return None
     files = copies.touched if copies.has_new_rows else copies.partly_kept
     plan = ScanPlan(tuple(files))
@@ -116,7 +107,7 @@ def _readable_files(environment: Environment, copies: FileCopies) -> Sequence[Fi
 
 def _given(copies: FileCopies) -> Sequence[str]:
     """The columns with new values."""
-    kept = copies.change.kept_columns
+    kept = _kept_in_place(copies.target, copies.change)
     names = [field.name for field in copies.target.table.metadata.schema().fields]
     return [name for name in names if name not in kept] if copies.has_new_rows else []
 
@@ -135,13 +126,11 @@ def _columns(copies: FileCopies) -> CopiedColumns:
 def _rows(spark: SparkSession, copies: FileCopies, files: Sequence[FileScanTask]) -> DataFrame | None:
     """All rows for the tasks, in their order; None if there are none."""
     moved = _of_files(spark, copies, files) if files else None
-    if not copies.has_new_rows:
+    if not copies.cached.found.counts.get("inserted"):
         return moved
     inserted = distribute(_new(copies, INSERT), copies.target.table.metadata)
     no_place = [F.lit(None).cast("binary").alias(_COPY), F.lit(None).cast("bigint").alias(_POSITION)]
     inserted = _counted(copies, inserted.select(*no_place, *_quoted(copies)))
-    if not copies.cached.found.counts.get("inserted"):
-        return moved
     return inserted if moved is None else united([moved, inserted])
 
 
@@ -177,10 +166,7 @@ def _quoted(copies: FileCopies) -> Sequence[str]:
 
 
 def _counted(copies: FileCopies, rows: DataFrame, *, are_new: bool = True) -> DataFrame:
-    """The rows with the number of tasks if they may get values of identity columns, which updated rows otherwise
-    keep."""
-    if copies.change.kept_columns:
-        return rows
+    """The rows with the number of tasks, if they may get values of identity columns."""
     return with_task_count(rows, copies.cached.operation.plan, are_new=are_new)
 
 

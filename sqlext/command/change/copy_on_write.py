@@ -17,10 +17,10 @@ from sqlext.command.change.row_level import Target, commit_change, touched_files
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
 from sqlext.command.plan.change_plan import Writer
-from sqlext.command.write_operation import WriteOperation, begin_write
+from sqlext.command.write_operation import begin_write
 from sqlext.commit.actions.overwrite import OverwriteFiles
 from sqlext.scan.scan_plan import FileScanTask
-from sqlext.spark.query.write_job import WrittenFiles
+from sqlext.spec.manifests.content_file import ContentFile
 
 
 def copy_on_write(
@@ -28,36 +28,48 @@ def copy_on_write(
 ) -> Counts:
     """Replaces data files, in any format version; see `CarryOut`.
 
-    The SELECT is evaluated once and cached, since both the deleted positions and the new rows are read from it; only
-    where no task can read a file that it finds, it is evaluated again, with all columns. A file that loses all rows
-    and gets no new one is not read again. Equality-delete files stay, for other files that they apply to.
+    The SELECT is evaluated once and cached, since both the deleted positions and the new rows are read from it. Only if
+    tasks cannot read a file that it finds, it is evaluated again, with all columns. Equality-delete files stay, for
+    other files that they apply to.
     """
-    operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
-    with operation.cleaned_on_failure():
-        try:
-            left_out = columns_left_out(target, change)
-            found, action = _replacement(environment, spark, target, operation, change, writer, left_out)
-        except ColumnsLeftOut:
-            found, action = _replacement(environment, spark, target, operation, change, writer, ())
-    if action.added or action.deleted_files:
-        commit_change(environment, target, action)
-    return changed_counts(found)
+    try:
+        return _copied(environment, spark, target, change, writer, columns_left_out(target, change))
+    except ColumnsLeftOut:
+        return copy_by_query(environment, spark, target, change, writer)
 
 
-def _replacement(
+def copy_by_query(
+    environment: Environment, spark: SparkSession, target: Target, change: RowChange, writer: Writer
+) -> Counts:
+    """As `copy_on_write`, with a query that reads the rows that stay."""
+    return _copied(environment, spark, target, change, writer, None)
+
+
+def _copied(
     environment: Environment,
     spark: SparkSession,
     target: Target,
-    operation: WriteOperation,
     change: RowChange,
     writer: Writer,
-    left_out: Sequence[str],
-) -> tuple[WrittenFiles, OverwriteFiles]:
-    """The changed rows, and the action of `replace_files`. Raises ColumnsLeftOut if the columns `left_out` are
-    needed."""
-    cached = materialize_change(spark, target, operation, change, writer, left_out)
-    touched = touched_files(environment, target, cached.found.positions)
-    return cached.found, replace_files(environment, spark, target, change, writer, cached, touched)
+    left_out: Sequence[str] | None,
+) -> Counts:
+    """Evaluates the change without the columns `left_out`, which tasks read, and commits it; None: by a query.
+
+    Raises ColumnsLeftOut, with nothing committed, if a query needs them.
+    """
+    operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
+    with operation.cleaned_on_failure():
+        cached = materialize_change(spark, target, operation, change, writer, left_out or ())
+        touched = touched_files(environment, target, cached.found.positions)
+        if left_out is None:
+            copies = FileCopies(target, change, cached, touched)
+            added = copied_by_query(environment, spark, copies, _for_query(writer))
+            action = _replacement(environment, spark, copies, added)
+        else:
+            action = replace_files(environment, spark, target, change, writer, cached, touched)
+    if action.added or touched:
+        commit_change(environment, target, action)
+    return changed_counts(cached.found)
 
 
 def replace_files(
@@ -69,25 +81,37 @@ def replace_files(
     cached: MaterializedChange,
     touched: Sequence[FileScanTask],
 ) -> OverwriteFiles:
-    """Writes the new files; returns the action that replaces `touched`, the files that lose a row.
+    """Writes the new files, by tasks if these can read the old ones; returns the action that replaces `touched`, the
+    files that lose a row.
 
     Raises DataError DUPLICATE_KEY or KEY_ALREADY_EXISTS for an ENFORCED key, and ColumnsLeftOut as `copied_by_query`.
     """
     copies = FileCopies(target, change, cached, touched)
     added = copied_by_tasks(environment, spark, copies, writer)
     if added is None:
-        # The number of rows that stay is not known, so only a result that is estimated to be small goes to the driver.
-        added = copied_by_query(environment, spark, copies, replace(writer, tried_rows=0))
+        added = copied_by_query(environment, spark, copies, _for_query(writer))
+    return _replacement(environment, spark, copies, added)
+
+
+def _for_query(writer: Writer) -> Writer:
+    """The number of rows that stay is not known, so only a result that is estimated to be small goes to the driver."""
+    return replace(writer, tried_rows=0)
+
+
+def _replacement(
+    environment: Environment, spark: SparkSession, copies: FileCopies, added: Sequence[ContentFile]
+) -> OverwriteFiles:
+    target, change, read_set = copies.target, copies.change, copies.cached.read_set
     if not (change.distinct_keys or change.keeps_keys):
-        removed = Removed(paths=frozenset(task.file.file_path for task in touched))
+        removed = Removed(paths=frozenset(task.file.file_path for task in copies.touched))
         require_unique_keys(environment, spark, target, added, removed)
     snapshot = target.version.snapshot
     return OverwriteFiles(
         added,
-        deleted_files=[task.file for task in touched],
+        deleted_files=[task.file for task in copies.touched],
         base_snapshot_id=None if snapshot is None else snapshot.snapshot_id,
-        read_filter=cached.read_set.added,
-        needed_filter=cached.read_set.removed,
+        read_filter=read_set.added,
+        needed_filter=read_set.removed,
         isolation=change.isolation,
-        unique_key=target.table.metadata.schema().identifier_field_ids if cached.read_set.keys_unique else (),
+        unique_key=target.table.metadata.schema().identifier_field_ids if read_set.keys_unique else (),
     )

@@ -8,10 +8,13 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as F
 
+from sqlext.command.change.distribution import keeps_order
 from sqlext.command.change.materialized_change import MaterializedChange
 from sqlext.command.change.row_change import RowChange, has_new_rows
 from sqlext.command.change.row_level import Target
 from sqlext.scan.scan_plan import FileScanTask, deletes_all_rows
+from sqlext.spec.metadata.table_metadata import TableMetadata
+from sqlext.spec.types import UnknownType, VariantType
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,3 +46,16 @@ def united(frames: Sequence[DataFrame]) -> DataFrame:
     for one in others:
         first = first.union(one)
     return first
+
+
+def why_by_query(metadata: TableMetadata, kept_columns: Sequence[str] | None) -> str | None:
+    """Why tasks cannot copy files of a table with new values in all other columns than these; None if they can, as far
+    as metadata tells. For a change without new values `kept_columns` is None."""
+    schema = metadata.schema()
+    if any(isinstance(schema.field(id).type, VariantType | UnknownType) for id in schema.field_ids):
+        return "a column is of type variant or unknown"
+    if kept_columns is not None and keeps_order(metadata):
+        kept = {field.id for name in kept_columns if (field := schema.column(name)) is not None}
+        if not all(field.source_id in kept for field in metadata.sort_order().fields):
+            return "new values may change the order of the table's rows"
+    return None

@@ -16,6 +16,7 @@ from sqlext.command.writing import write_by
 from sqlext.spark.query.driver_rows import checkpointed
 from sqlext.spark.query.write_job import WrittenFiles, find_positions, task_identity
 from sqlext.write.task import write_changes
+from sqlext.write.violated_rows import VIOLATED
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +42,13 @@ def materialize_change(
     query = changed_rows(spark, operation, change).drop(*left_out)
     read_set = read_set_of(query, target.version, conflict_scope(change, target), target.overtaken)
     rows = checkpointed(query, writer.tasks)
-    if has_new_rows(rows):
-        found = _counted(operation, change, writer, rows)
+    if not has_new_rows(rows):
+        found = find_positions(rows, shows_operations=change.shows_matches)
+    elif change.kept_columns and VIOLATED not in rows.columns:
+        # No row is inserted, or to be tested by a task.
+        found = find_positions(rows, shows_operations=True)
     else:
-        found = find_positions(rows, shows_matches=change.shows_matches)
+        found = _counted(operation, change, writer, rows)
     require_one_change(spark, target, change, found)
     return MaterializedChange(operation, rows, read_set, found)
 

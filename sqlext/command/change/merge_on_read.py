@@ -100,7 +100,7 @@ def _write(
         arranged = arrangement(metadata)
         written = write_by(writer, rows, task, lambda spread: order(spread, metadata), arranged, fewer)
     else:
-        written = find_positions(rows, shows_matches=change.shows_matches)
+        written = find_positions(rows, shows_operations=change.shows_matches)
     require_one_change(spark, target, change, written)
     return written
 

@@ -32,7 +32,7 @@ def planned_delete(environment: Environment, spark: SparkSession, statement: Del
     row_filter = None if query is None else exact_filter(spark, query, schema)
     isolation = DELETE_ISOLATION_LEVEL.of(target.table.metadata.properties)
     change = RowChange(lowered, isolation, row_filter=row_filter, query=query)
-    facts = replace(facts_of(target, DELETE_MODE), only_deletes=True, deletes_all=statement.where is None)
+    facts = replace(facts_of(target, DELETE_MODE, None), only_deletes=True, deletes_all=statement.where is None)
     if row_filter is not None:
         facts = _with_covered(environment, target, row_filter, facts)
     return target, PlannedChange(plan_change(facts, environment.planning), change, facts.expected_rows)

@@ -10,7 +10,7 @@ from sqlext.command.change.metadata_delete import covered_files
 from sqlext.command.change.row_change import has_new_rows
 from sqlext.command.change.row_level import Target
 from sqlext.command.environment import Environment
-from sqlext.command.plan.change_plan import Way
+from sqlext.command.plan.change_plan import COPIES, Way
 from sqlext.scan.read_files import ReadFiles, read_files
 from sqlext.scan.scan_plan import FileScanTask
 from sqlext.spark.catalog.session_catalogs import TableVersion
@@ -130,7 +130,7 @@ def _written(environment: Environment, explained: Explanation) -> Iterator[str]:
         yield f"writes {new}"
     elif way is Way.EQUALITY:
         yield f"writes {new}, and equality deletes of their keys"
-    elif way is Way.COPY_ON_WRITE:
+    elif way in COPIES:
         also = f", and {new}" if has_rows and _may_insert(explained) else ""
         yield f"rewrites {_touched(environment, explained)}{also}"
     elif way is Way.AUTO:

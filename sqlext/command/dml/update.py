@@ -66,5 +66,9 @@ def planned_update(
         kept_columns=tuple(name for name in kept if name not in generated),
         query=query,
     )
-    facts = replace(facts_of(target, UPDATE_MODE), expected_rows=guessed, keeps_columns=bool(change.kept_columns))
+    facts = replace(
+        facts_of(target, UPDATE_MODE, change.kept_columns),
+        expected_rows=guessed,
+        keeps_columns=bool(change.kept_columns),
+    )
     return target, PlannedChange(plan_change(facts, environment.planning), change, facts.expected_rows)

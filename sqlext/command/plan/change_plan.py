@@ -37,6 +37,9 @@ class Way(Enum):
     COPY_ON_WRITE = "copy-on-write"
     """Files with a deleted or replaced row are replaced by new files, which also have their other rows."""
 
+    COPY_BY_QUERY = "copy-by-query"
+    """As COPY_ON_WRITE, but a query reads the other rows and puts all in order, where tasks cannot."""
+
     AUTO = "auto"
     """The rows are found first; their share of the files' rows decides between merge-on-read and copy-on-write."""
 
@@ -67,7 +70,12 @@ _SHOWN = {
     Way.PARTIAL_METADATA_DELETE: "metadata and merge-on-read",
     Way.EQUALITY: "key upsert by equality deletes",
     Way.LOOK_UP: "key upsert by position",
+    Way.COPY_BY_QUERY: "copy-on-write by a query",
 }
+
+
+COPIES = (Way.COPY_ON_WRITE, Way.COPY_BY_QUERY)
+"""The ways that replace files by copies with changes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +139,7 @@ class ChangePlan:
         if self.way is Way.LOOK_UP and self.too_many is not None:
             return "the driver"
         # The driver tries to count the rows of a change whose files are rewritten, not to write them.
-        return str(replace(self.writer, tried_rows=0) if self.way is Way.COPY_ON_WRITE else self.writer)
+        return str(replace(self.writer, tried_rows=0) if self.way in COPIES else self.writer)
 
     def lines(self) -> Iterator[str]:
         """The lines of the plan in EXPLAIN."""

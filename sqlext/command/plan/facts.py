@@ -88,6 +88,8 @@ class ChangeFacts:
     `expected_rows`: how many rows it probably changes, None if unknown; `is_guess` unless Spark has counted them. A
     change by key changes as many rows as its source has. `keeps_columns`: new rows keep columns of the rows that they
     replace. `covered`: for a DELETE whose condition metadata can decide. `deletes_all`: a DELETE without condition.
+    `copied_by_query`: why tasks cannot copy files with the change; None if they can, as far as the table's schema and
+    sort order tell.
     """
 
     mode: Mode
@@ -101,3 +103,4 @@ class ChangeFacts:
     deletes_all: bool = False
     covered: CoveredFiles | None = None
     key: KeyFacts | None = None
+    copied_by_query: str | None = None

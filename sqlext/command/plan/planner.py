@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from sqlext.command.plan.change_plan import Alternative, ChangePlan, Way, Writer
+from sqlext.command.plan.change_plan import COPIES, Alternative, ChangePlan, Way, Writer
 from sqlext.command.plan.facts import ChangeFacts, CompactionFacts, KeyFacts
 from sqlext.command.plan.planning import FORCE, ON_DRIVER, Planning
 from sqlext.thresholds import ALL_ROWS
@@ -167,7 +167,7 @@ def _look_up(facts: ChangeFacts, planning: Planning) -> _Candidate | None:
         rewrites=_rewrites(otherwise, planning),
     )
     may_be_chosen = size.is_small or (size.may_be_few and otherwise.way is not Way.AUTO)
-    return _Candidate(plan, may_be_chosen and otherwise.way is not Way.COPY_ON_WRITE)
+    return _Candidate(plan, may_be_chosen and otherwise.way not in COPIES)
 
 
 def _insert_only(facts: ChangeFacts, planning: Planning) -> _Candidate | None:
@@ -180,9 +180,26 @@ def _insert_only(facts: ChangeFacts, planning: Planning) -> _Candidate | None:
 def _copy_on_write(facts: ChangeFacts, planning: Planning) -> _Candidate | None:
     if facts.only_inserts:
         return None
+    plan = ChangePlan(Way.COPY_ON_WRITE, _copied(facts), _writer_of_held(facts, planning))
+    return _Candidate(plan, _copies(facts) and facts.copied_by_query is None)
+
+
+def _copy_by_query(facts: ChangeFacts, planning: Planning) -> _Candidate | None:
+    if facts.only_inserts:
+        return None
+    reason = ", and ".join(filter(None, [_copied(facts), facts.copied_by_query]))
+    plan = ChangePlan(Way.COPY_BY_QUERY, reason, _writer_of_held(facts, planning))
+    return _Candidate(plan, _copies(facts))
+
+
+def _copies(facts: ChangeFacts) -> bool:
+    return facts.format_version < 2 or facts.mode.value == Way.COPY_ON_WRITE.value
+
+
+def _copied(facts: ChangeFacts) -> str:
+    """Why files are replaced by copies."""
     reason = facts.mode.reason if facts.format_version > 1 else "format version 1 has no delete files"
-    plan = ChangePlan(Way.COPY_ON_WRITE, _of_key(facts, facts.key, reason), _writer_of_held(facts, planning))
-    return _Candidate(plan, facts.format_version < 2 or facts.mode.value == Way.COPY_ON_WRITE.value)
+    return _of_key(facts, facts.key, reason)
 
 
 def _auto(facts: ChangeFacts, planning: Planning) -> _Candidate | None:
@@ -212,6 +229,7 @@ def _writer_of_held(facts: ChangeFacts, planning: Planning) -> Writer:
 
 _MODES: Sequence[tuple[Way, _Rule]] = (
     (Way.COPY_ON_WRITE, _copy_on_write),
+    (Way.COPY_BY_QUERY, _copy_by_query),
     (Way.AUTO, _auto),
     (Way.MERGE_ON_READ, _merge_on_read),
 )

@@ -13,7 +13,8 @@ from sqlext.thresholds import ALL_ROWS, PREFIX, Thresholds, setting
 FORCE = f"{PREFIX}force"
 ON_DRIVER, IN_TASKS = "driver", "tasks"
 FORCED_WAYS: Mapping[str, Way] = {
-    way.value: way for way in (Way.EQUALITY, Way.LOOK_UP, Way.COPY_ON_WRITE, Way.AUTO, Way.MERGE_ON_READ)
+    way.value: way
+    for way in (Way.EQUALITY, Way.LOOK_UP, Way.COPY_ON_WRITE, Way.COPY_BY_QUERY, Way.AUTO, Way.MERGE_ON_READ)
 }
 
 

@@ -42,13 +42,13 @@ from sqlext.write.commit_message import (
     left_message,
     origins_location,
 )
-from sqlext.write.row_operation import MATCH
+from sqlext.write.row_operation import MATCH, UPDATE
 from sqlext.write.violated_rows import TASKS
 
 WriteTask = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
 
-# Prefix of a file path in a query of positions: the rows are only matched. No path begins with it.
-_STAYS = "\0"
+# Prefixes of file paths in a query of positions, by the operation of the rows. No path begins with one.
+_MARKS = {MATCH: "\0", UPDATE: "\1"}
 # Spark kills a cancelled task's Python worker after two seconds; other jobs may keep executors busy for longer.
 _LONGEST_WAIT_S = 10.0
 # A Python worker notices the end of its task when it next reads rows, after writing its current row group.
@@ -172,18 +172,24 @@ def collect_arranged(
     return collect_few(arranged(rows if most == ALL_ROWS else rows.limit(most + 1)), most, most_bytes)
 
 
-def find_positions(rows: DataFrame, *, shows_matches: bool = False) -> WrittenFiles:
-    """The positions of a query without new rows, whose columns are `_file` and `_pos`.
+def find_positions(rows: DataFrame, *, shows_operations: bool = False) -> WrittenFiles:
+    """The positions of a query without inserted rows, whose columns are `_file` and `_pos`.
 
-    With `shows_matches` the query also has `__operation`, and rows of the operation MATCH go to `matched`.
+    With `shows_operations` the query also has `__operation`: rows of the operation MATCH go to `matched`, and those of
+    UPDATE are counted as `updated`.
     """
     found = WrittenFiles()
-    if shows_matches:
-        stays = F.when(F.col("__operation") == MATCH, F.lit(_STAYS)).otherwise(F.lit(""))
-        rows = rows.select(F.concat(stays, F.col("_file")).alias("_file"), "_pos")
+    if shows_operations:
+        mark = F.lit("")
+        for operation, prefix in _MARKS.items():
+            mark = F.when(F.col("__operation") == operation, F.lit(prefix)).otherwise(mark)
+        rows = rows.select(F.concat(mark, F.col("_file")).alias("_file"), "_pos")
     for marked, positions, repeated in collect_positions(rows):
-        path = marked.removeprefix(_STAYS)
-        _unite(found, found.positions if path == marked else found.matched, path, positions)
+        path = marked.lstrip("".join(_MARKS.values()))
+        if marked.startswith(_MARKS[UPDATE]):
+            found.counts["updated"] = found.counts.get("updated", 0) + len(positions)
+        stay = marked.startswith(_MARKS[MATCH])
+        _unite(found, found.matched if stay else found.positions, path, positions)
         if repeated:
             found.repeated.setdefault(path, BitMap64()).update(repeated)
     _compare(found)

@@ -10,7 +10,7 @@ from interchange.tables.test_row_lineage import lineage
 from judges.canonical import canonical_rows
 from judges.judged import Judged
 from sessions import planned
-from sqlext.command.change import copy_on_write
+from sqlext.command.change import copied_by_query
 from turns import EVERY
 
 MODES = ", ".join(f"'write.{verb}.mode'='copy-on-write'" for verb in ("delete", "update", "merge"))
@@ -80,8 +80,8 @@ def test_files_of_one_number_are_told_apart_by_their_paths(
 
     expected = changed("'format-version'='2'")
     for paths, broadcast in ((2**27, 2_000_000), (1, 2_000_000), (1, 0)):
-        monkeypatch.setattr(copy_on_write, "_PATHS", paths)
-        with planned(judged.spark, broadcast_positions=broadcast):
+        monkeypatch.setattr(copied_by_query, "_PATHS", paths)
+        with planned(judged.spark, broadcast_positions=broadcast, force="copy-by-query"):
             assert changed(MODES) == expected
         assert judged.spark.table(f"{judged.table}.delete_files").count() == 0
 
