@@ -75,6 +75,12 @@ class Thresholds:
         "Most data files of a table of which the driver looks up keys or unchanged columns: it plans all of them for"
         " that, in 3.7 KB of memory and 40 microseconds each; else Spark joins and reads the columns.",
     )
+    copied_bytes: int = _number(
+        128 * 1024 * 1024,
+        "bytes",
+        "Bytes of the files that a task of a copy-on-write copies, unless there are more cores: with fewer, starts of"
+        " tasks add up, and with more, cores are without work at the end.",
+    )
     broadcast_positions: int = _number(
         2_000_000,
         "rows",

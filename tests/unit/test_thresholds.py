@@ -54,7 +54,9 @@ NO_THRESHOLDS = {
     "rewrite_options._MOST",
     "rewritten_parts._TEXT_BYTES",
     "rewritten_parts._THREADS",
-    "copy_on_write._PATHS",
+    "copied_by_query._PATHS",
+    "copied_by_tasks._SPARK_SEED",
+    "copied_file.PLACE_COLUMNS",
 }
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "plans.md"
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from heapq import heapify, heapreplace
 
 import mmh3
 from pyroaring import BitMap64
@@ -23,6 +24,7 @@ from sqlext.command.change.row_change import RowChange
 from sqlext.command.change.row_level import Target, has_row_ids
 from sqlext.command.environment import Environment
 from sqlext.command.plan.change_plan import Writer
+from sqlext.command.plan.planning import Planning
 from sqlext.commit.snapshot.own_files import delete_files
 from sqlext.scan.live_rows import RowColumns
 from sqlext.scan.scan_plan import FileScanTask, ScanPlan
@@ -38,8 +40,6 @@ from sqlext.write.row_operation import INSERT, UPDATE
 _TASK, _NUMBER, _COPY, _POSITION = "__sqlext_task", "__sqlext_number", "__sqlext_copy", "__sqlext_position"
 _PATH = "__sqlext_path"
 _PLACES = f"{_PATH} string, {_TASK} int, {_NUMBER} int, {_COPY} binary"
-# Fewer bytes a task would start more of them, and more would leave cores without work at the end.
-_TASK_BYTES = 128 * 1024 * 1024
 _SPARK_SEED = 42
 
 
@@ -64,7 +64,7 @@ def copied_by_tasks(
     files = _readable_files(environment, copies)
     if files is None:
         return None
-    rows = _rows(spark, copies, files)
+    rows = _rows(spark, copies, files, _task_count(spark, files, environment.planning))
     if rows is None:
         return ()
     target, operation = copies.target, copies.cached.operation
@@ -123,9 +123,9 @@ def _columns(copies: FileCopies) -> CopiedColumns:
 # Rows in the columns of `copy_files`
 
 
-def _rows(spark: SparkSession, copies: FileCopies, files: Sequence[FileScanTask]) -> DataFrame | None:
+def _rows(spark: SparkSession, copies: FileCopies, files: Sequence[FileScanTask], tasks: int) -> DataFrame | None:
     """All rows for the tasks, in their order; None if there are none."""
-    moved = _of_files(spark, copies, files) if files else None
+    moved = _of_files(spark, copies, files, tasks) if files else None
     if not copies.cached.found.counts.get("inserted"):
         return moved
     inserted = distribute(_new(copies, INSERT), copies.target.table.metadata)
@@ -134,9 +134,8 @@ def _rows(spark: SparkSession, copies: FileCopies, files: Sequence[FileScanTask]
     return inserted if moved is None else united([moved, inserted])
 
 
-def _of_files(spark: SparkSession, copies: FileCopies, files: Sequence[FileScanTask]) -> DataFrame:
+def _of_files(spark: SparkSession, copies: FileCopies, files: Sequence[FileScanTask], tasks: int) -> DataFrame:
     """The files and the new values of their updated rows, each file with its values in one task."""
-    tasks = _task_count(spark, copies, files)
     places = spark.createDataFrame(_places(copies, files, tasks), _PLACES)
     begins = places.select(_TASK, _NUMBER, _COPY, F.lit(-1).cast("bigint").alias(_POSITION))
     rows = begins
@@ -170,12 +169,12 @@ def _counted(copies: FileCopies, rows: DataFrame, *, are_new: bool = True) -> Da
     return with_task_count(rows, copies.cached.operation.plan, are_new=are_new)
 
 
-def _task_count(spark: SparkSession, copies: FileCopies, files: Sequence[FileScanTask]) -> int:
-    if keeps_order(copies.target.table.metadata):
-        return len(files)
+def _task_count(spark: SparkSession, files: Sequence[FileScanTask], planning: Planning) -> int:
+    """As many as there are cores, or more for files of more bytes."""
     size = sum(task.file.file_size_in_bytes for task in files)
     cores: int = spark.sparkContext.defaultParallelism
-    return min(len(files), max(cores, -(-size // _TASK_BYTES)))
+    wanted = max(cores, -(-size // planning.thresholds.copied_bytes))
+    return min(len(files), wanted, planning.tasks or wanted)
 
 
 def _places(copies: FileCopies, files: Sequence[FileScanTask], tasks: int) -> Sequence[tuple[str, int, int, bytes]]:
@@ -183,13 +182,12 @@ def _places(copies: FileCopies, files: Sequence[FileScanTask], tasks: int) -> Se
 
     Tasks get about the same number of bytes, and files of a partition follow each other.
     """
-    values = _values_of_tasks(tasks)
-    sizes = [0] * tasks
+    loads = [(0, value) for value in _values_of_tasks(tasks)]
+    heapify(loads)
     task_of = dict[str, int]()
     for file in sorted(files, key=lambda one: one.file.file_size_in_bytes, reverse=True):
-        least = sizes.index(min(sizes))
-        task_of[file.file.file_path] = values[least]
-        sizes[least] += file.file.file_size_in_bytes
+        size, task_of[file.file.file_path] = loads[0]
+        heapreplace(loads, (size + file.file.file_size_in_bytes, task_of[file.file.file_path]))
     together = sorted(files, key=lambda one: (one.spec_id, one.partition_ordinal, one.file.file_path))
     changed = copies.cached.found.positions
     return [

@@ -1,4 +1,4 @@
-"""Data files copied by a task without a query: their rows are read as Arrow, some with new values and some left out.
+"""Data files read by a task without a query: their rows are written anew, with new values or left out.
 
 The rows of a task come in the order of files and positions. A row with a `FileCopy` begins a file; the rows behind it
 are the new values of updated rows of that file. Rows without a position are inserted.
@@ -172,15 +172,22 @@ class _CopiedRows:
     def _copy(self, batch: pa.RecordBatch) -> None:
         positions = _positions(batch)
         updated, values = self._until(positions[-1])
-        places = np.searchsorted(positions, updated)
-        if not np.array_equal(positions[places], updated):
-            raise ValueError(f"{self._path} has changed rows that are not live")
+        places = self._places(positions, updated)
         start, end = np.searchsorted(self._changed, [positions[0], positions[-1] + 1])
         stays = np.ones(batch.num_rows, np.bool_)
-        stays[np.searchsorted(positions, self._changed[start:end])] = False
+        stays[self._places(positions, self._changed[start:end])] = False
         stays[places] = True
-        self._write(self._changed_rows(batch, np.flatnonzero(stays), places, values))
+        if stays.any():
+            self._write(self._changed_rows(batch, np.flatnonzero(stays), places, values))
         self._next = next(self._rows, None)
+
+    def _places(self, positions: NDArray[np.int64], changed: NDArray[np.int64]) -> NDArray[np.intp]:
+        """The indices of changed positions among those of live rows, both ascending. Raises ValueError for a row that
+        is not live: another would be changed in its place."""
+        places = np.searchsorted(positions, changed)
+        if not np.array_equal(positions[places], changed):
+            raise ValueError(f"{self._path} has changed rows that are not live")
+        return places
 
     def _until(self, position: int) -> tuple[NDArray[np.int64], Sequence[pa.RecordBatch]]:
         """Takes the waiting values up to a position away."""

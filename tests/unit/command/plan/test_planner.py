@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from forced_plans import FORCED
-from sqlext.command.plan.change_plan import ChangePlan, Way
+from sqlext.command.plan.change_plan import COPIES, ChangePlan, Way
 from sqlext.command.plan.facts import ChangeFacts, CompactionFacts, CoveredFiles, KeyFacts, Mode, SourceSize, TargetSize
 from sqlext.command.plan.planner import plan_change, plan_compaction, plan_distinct_keys, plan_insert
 from sqlext.command.plan.planning import FORCED_WAYS, IN_TASKS, ON_DRIVER, Planning
@@ -70,7 +70,7 @@ def test_every_change_has_a_plan_that_its_table_admits(forced: str) -> None:
             assert one.reason
             assert all(one.lines())
             if facts.format_version < 2:
-                assert one.way in (Way.COPY_ON_WRITE, Way.INSERT_ONLY, Way.DELETE_ALL, Way.METADATA_DELETE)
+                assert one.way in (*COPIES, Way.INSERT_ONLY, Way.DELETE_ALL, Way.METADATA_DELETE)
             if one.way in (Way.EQUALITY, Way.LOOK_UP):
                 assert facts.key is not None
             if one.way is Way.EQUALITY:
