@@ -20,7 +20,9 @@ from sqlext.spec.arrow_field_id import fields_by_id
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.manifests.row_lineage import LAST_UPDATED, ROW_ID
 from sqlext.spec.manifests.row_origins import ORIGIN_COLUMNS
-from sqlext.spec.types import NestedField
+from sqlext.spec.nesting import MAX_LEVELS, levels
+from sqlext.spec.schema import Schema
+from sqlext.spec.types import NestedField, UnknownType, VariantType
 from sqlext.storage.file_io import FileIO
 
 _KIND = "data file"
@@ -54,6 +56,15 @@ class RowColumns:
 
 class OnlyByQuery(Exception):
     """A data file has a column of a type that is not projected here, or none with a field id: Spark reads it."""
+
+
+def unread_type(schema: Schema) -> str | None:
+    """Which type of a table's columns is not read here, in words; None if all are."""
+    if any(isinstance(schema.field(id).type, VariantType | UnknownType) for id in schema.field_ids):
+        return "a column is of type variant or unknown"
+    if any(levels(field.type) > MAX_LEVELS for field in schema.fields):
+        return f"a column has more than {MAX_LEVELS} levels"
+    return None
 
 
 def live_rows(

@@ -12,9 +12,9 @@ from sqlext.command.change.distribution import keeps_order
 from sqlext.command.change.materialized_change import MaterializedChange
 from sqlext.command.change.row_change import RowChange, has_new_rows
 from sqlext.command.change.row_level import Target
+from sqlext.scan.live_rows import unread_type
 from sqlext.scan.scan_plan import FileScanTask, deletes_all_rows
 from sqlext.spec.metadata.table_metadata import TableMetadata
-from sqlext.spec.types import UnknownType, VariantType
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,8 +52,9 @@ def why_by_query(metadata: TableMetadata, kept_columns: Sequence[str] | None) ->
     """Why tasks cannot copy files of a table with new values in all other columns than these; None if they can, as far
     as metadata tells. For a change without new values `kept_columns` is None."""
     schema = metadata.schema()
-    if any(isinstance(schema.field(id).type, VariantType | UnknownType) for id in schema.field_ids):
-        return "a column is of type variant or unknown"
+    unread = unread_type(schema)
+    if unread is not None:
+        return unread
     if kept_columns is not None and keeps_order(metadata):
         kept = {field.id for name in kept_columns if (field := schema.column(name)) is not None}
         if not all(field.source_id in kept for field in metadata.sort_order().fields):

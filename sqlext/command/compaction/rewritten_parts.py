@@ -23,7 +23,7 @@ from sqlext.command.plan.facts import CompactionFacts
 from sqlext.command.plan.planner import plan_compaction, rewrites_in_tasks
 from sqlext.command.write_operation import WriteOperation
 from sqlext.commit.snapshot.own_files import delete_files
-from sqlext.scan.live_rows import RowColumns
+from sqlext.scan.live_rows import RowColumns, unread_type
 from sqlext.scan.scan_plan import FileScanTask, ScanPlan
 from sqlext.spark.query.write_job import run_numbered, task_identity, written_files
 from sqlext.spec.expression import AlwaysTrue
@@ -31,7 +31,6 @@ from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.manifests.row_origins import RowOrigins
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.schema import Schema
-from sqlext.spec.types import UnknownType, VariantType
 from sqlext.storage.file_io import FileIO
 from sqlext.write.arrow_schema import schema_to_arrow
 from sqlext.write.commit_message import TaskMessage
@@ -175,12 +174,12 @@ def _facts(
     environment: Environment, target: Target, plan: ScanPlan, parts: Sequence[Part], sort: RowSort | None
 ) -> CompactionFacts:
     schema = target.table.metadata.schema()
-    unreadable = any(isinstance(schema.field(id).type, VariantType | UnknownType) for id in schema.field_ids)
+    unread = unread_type(schema)
     return CompactionFacts(
         bytes=_bytes(plan.tasks, schema),
         largest=max(_part_bytes(plan, parts, schema), default=0) if sort is not None else 0,
         sorts=sort is not None,
-        is_readable=lambda: not unreadable and environment.scans.reads_by_field_id(target.version, plan),
+        is_readable=lambda: unread is None and environment.scans.reads_by_field_id(target.version, plan),
     )
 
 
