@@ -2,7 +2,8 @@
  * as Arrow lays them out. Spark's `mapInArrow` writes each field of each row into Arrow by itself, and turns the columns
  * of a Parquet file into rows before that.
  *
- * Columns that a scan gives as columns are copied as such. Rows are collected first, and then copied column by column.
+ * Columns that a scan gives as columns are copied as such, see `ScannedColumns`. Rows are collected first, and then copied
+ * column by column.
  * Columns of nested types, and others without a form of their own here, are written by Spark's ArrowWriter.
  *
  * `sqlext.spark.query.packed_rows` reads the values. */
@@ -16,7 +17,7 @@ import org.apache.spark.sql.{DataFrame, classic}
 import org.apache.spark.sql.catalyst.{InternalRow, ProjectingInternalRow}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{LogicalPlan, Project, RepartitionByExpression, UnaryNode}
-import org.apache.spark.sql.execution.{ColumnarToRowExec, InputAdapter, ProjectExec, SparkPlan, SparkStrategy, UnaryExecNode, WholeStageCodegenExec}
+import org.apache.spark.sql.execution.{SparkPlan, SparkStrategy, UnaryExecNode}
 import org.apache.spark.sql.execution.arrow.ArrowWriter
 import org.apache.spark.sql.execution.vectorized.WritableColumnVector
 import org.apache.spark.sql.internal.SQLConf
@@ -72,50 +73,13 @@ case class PackedRowsExec(child: SparkPlan, packed: Attribute) extends UnaryExec
   override protected def doExecute(): RDD[InternalRow] = {
     val types = child.output.map(_.dataType).toArray
     val packing = ScannedColumns.below(child) match {
-      case Some(columns) =>
-        columns.execute().mapPartitions { batches =>
-          val packing = new Packing(types)
-          batches.flatMap(batch => packing.of(batch).map(Iterator.single(_)).getOrElse(packing.of(batch.rowIterator.asScala)))
-        }
+      case Some(columns) => columns.packed(types)
       case None => child.execute().mapPartitions(rows => new Packing(types).of(rows))
     }
     packing.mapPartitions { values =>
       val row = new GenericInternalRow(1)
       values.map { value => row.update(0, value); row }
     }
-  }
-}
-
-/** A plan that gives columns, and where those are in its batches that a plan above has as rows. */
-private case class ScannedColumns(source: SparkPlan, places: Array[Int]) {
-  def execute(): RDD[ColumnarBatch] = {
-    val places = this.places
-    source.executeColumnar().mapPartitions { batches =>
-      batches.filter(_.numRows > 0).map(batch => new ColumnarBatch(places.map(batch.column), batch.numRows))
-    }
-  }
-}
-
-private object ScannedColumns {
-  /** None if the plan computes more than columns of a scan. */
-  def below(plan: SparkPlan): Option[ScannedColumns] = below(plan, plan.output)
-
-  private def below(plan: SparkPlan, wanted: Seq[NamedExpression]): Option[ScannedColumns] = plan match {
-    case WholeStageCodegenExec(inner) => below(inner, wanted)
-    case InputAdapter(inner) => below(inner, wanted)
-    case ProjectExec(columns, inner) =>
-      val sources = wanted.map(one => columns.find(_.exprId == one.exprId).flatMap(source))
-      if (sources.forall(_.isDefined)) below(inner, sources.flatten) else None
-    case ColumnarToRowExec(source) =>
-      val places = wanted.map(one => source.output.indexWhere(_.exprId == one.exprId)).toArray
-      if (places.contains(-1)) None else Some(ScannedColumns(source, places))
-    case _ => None
-  }
-
-  private def source(column: NamedExpression): Option[Attribute] = column match {
-    case own: Attribute => Some(own)
-    case Alias(own: Attribute, _) => Some(own)
-    case _ => None
   }
 }
 
@@ -131,14 +95,14 @@ private class Packing(types: Array[DataType]) {
   }
   private lazy val otherFields = new ProjectingInternalRow(otherColumns, others)
 
-  /** None for more bytes than are packed together, which a dictionary of long texts may unfold to. */
-  def of(batch: ColumnarBatch): Option[Array[Byte]] = {
+  /** Those of each column. None for more bytes than are packed together, which a dictionary of long texts may unfold to. */
+  def buffers(batch: ColumnarBatch): Option[Seq[Seq[PackedBuffer]]] = {
     val rows = batch.numRows
     val own = plain.map(i => i -> ColumnBuffers.of(batch.column(i), types(i), rows)).toMap
     if (rows > 1 && own.values.flatten.map(_.size).sum > CollectedRows.mostBytes) None
     else {
       val written = writtenByArrow(rows, batch.getRow)
-      Some(Packing.packed(rows, types.indices.flatMap(i => written.getOrElse(i, own(i)))))
+      Some(types.indices.map(i => written.getOrElse(i, own(i))))
     }
   }
 

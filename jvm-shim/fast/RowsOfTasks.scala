@@ -39,7 +39,7 @@ case class RowsOfTasksExec(by: Seq[Expression], child: SparkPlan, tasks: Int, ta
     val (columns, types) = (child.output, child.output.map(_.dataType).toArray)
     val number = HashPartitioning(by, tasks).partitionIdExpression
     val keys = RowsOfTasks.keys(tasks)
-    val values = ScannedColumns.below(child) match {
+    val values = ScannedColumns.below(child).filter(_.areStored) match {
       case Some(scanned) =>
         scanned.execute().mapPartitions { batches =>
           val rows = new RowsByTask(types, UnsafeProjection.create(Seq(number), columns), keys)

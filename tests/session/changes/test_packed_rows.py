@@ -124,6 +124,22 @@ def _none(rows: DataFrame) -> DataFrame:
     return rows.where("id < 0")
 
 
+def _computed_and_filtered(rows: DataFrame) -> DataFrame:
+    return rows.withColumn("whole", F.col("tiny") + 1).where("id % 3 = 1")
+
+
+def _nothing_as_it_is(rows: DataFrame) -> DataFrame:
+    return rows.select((F.col("tiny") + 1).alias("a"), F.lit("b").alias("b"))
+
+
+def _computed_lists(rows: DataFrame) -> DataFrame:
+    return rows.withColumn("tags", F.array("text"))
+
+
+def _random(rows: DataFrame) -> DataFrame:
+    return rows.where("id < 100").withColumn("r", F.monotonically_increasing_id())
+
+
 def _sorted(rows: DataFrame) -> DataFrame:
     return rows.repartition(1).sortWithinPartitions("id")
 
@@ -134,9 +150,13 @@ def _sorted(rows: DataFrame) -> DataFrame:
     [
         (_all, "columns"),
         (_some_in_another_order, "columns"),
-        (_computed, "rows"),
+        (_computed, "columns"),
         (_filtered, "rows"),
+        (_computed_and_filtered, "rows"),
         (_none, "rows"),
+        (_nothing_as_it_is, "rows"),
+        (_computed_lists, "rows"),
+        (_random, "rows"),
         (_sorted, "rows"),
     ],
 )
@@ -148,10 +168,6 @@ def test_packed_rows_are_those_of_the_query(rows: DataFrame, query: Callable[[Da
 
 SIMPLE = ["id", "tiny", "small", "whole", "large", "single", "twice", "price", "cents", "text", "bytes", "day", "at"]
 SIMPLE += ["local", "nothing AS `a.b`", "text AS t"]
-
-
-def _computed_and_filtered(rows: DataFrame) -> DataFrame:
-    return rows.withColumn("whole", F.col("tiny") + 1).where("id % 3 = 1")
 
 
 @pytest.mark.turns(EVERY)
@@ -204,6 +220,16 @@ def test_long_texts_for_tasks(spark: SparkSession, tmp_path: Path) -> None:
     found = _as_packed(spread)
     assert 3 < len(found.column("text").chunks) < 20
     _assert_same(found.sort_by("id"), long.toArrow())
+
+
+@pytest.mark.parametrize("computed", ["id + 1 AS next", "upper(text) AS more"])
+def test_long_texts_beside_computed_columns(spark: SparkSession, tmp_path: Path, computed: str) -> None:
+    """Such a batch goes through rows."""
+    long = spark.range(0, 100, 1, 1).selectExpr("id", "repeat(cast(id % 2 AS string), 300000) AS text")
+    long.write.parquet(str(tmp_path / "long"))
+    read = spark.read.parquet(str(tmp_path / "long")).selectExpr("*", computed)
+    assert _way(read) == "columns"
+    _assert_equal(read)
 
 
 def test_columns_that_no_file_has_and_values_of_folders(spark: SparkSession, rows: DataFrame, tmp_path: Path) -> None:
