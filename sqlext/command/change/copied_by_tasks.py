@@ -45,7 +45,7 @@ _SPARK_SEED = 42
 
 def columns_left_out(target: Target, change: RowChange) -> Sequence[str]:
     """The columns that the change's query need not give, as tasks read them."""
-    if why_by_query(target.table.metadata, change.kept_columns) is not None:
+    if not change.kept_columns or why_by_query(target.table.metadata, change.kept_columns) is not None:
         return ()
     return [*_kept_in_place(target, change), ROW_ID.name]
 
@@ -106,16 +106,19 @@ def _readable_files(environment: Environment, copies: FileCopies) -> Sequence[Fi
 
 
 def _given(copies: FileCopies) -> Sequence[str]:
-    """The columns with new values."""
+    """The columns with new values. Inserted rows may have row ids: those of an UNDO were there before."""
+    if not copies.has_new_rows:
+        return []
     kept = _kept_in_place(copies.target, copies.change)
-    names = [field.name for field in copies.target.table.metadata.schema().fields]
-    return [name for name in names if name not in kept] if copies.has_new_rows else []
+    names = [field.name for field in copies.target.table.metadata.schema().fields if field.name not in kept]
+    has_ids = not copies.change.kept_columns and ROW_ID.name in copies.cached.rows.columns
+    return [*names, ROW_ID.name] if has_ids else names
 
 
 def _columns(copies: FileCopies) -> CopiedColumns:
     schema = copies.target.table.metadata.schema()
     given = set(_given(copies))
-    numbers = tuple(number for number, field in enumerate(schema.fields) if field.name in given)
+    numbers = tuple(number for number, field in enumerate((*schema.fields, ROW_ID)) if field.name in given)
     columns = RowColumns(schema.fields, schema_to_arrow(schema))
     return CopiedColumns(columns, numbers, lineage=has_row_ids(copies.target))
 

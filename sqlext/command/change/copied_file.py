@@ -19,6 +19,7 @@ from pyroaring import BitMap64
 
 from sqlext.scan.live_rows import OnlyByQuery, RowColumns, live_rows
 from sqlext.scan.scan_plan import FileScanTask
+from sqlext.spec.manifests.row_lineage import ROW_ID
 from sqlext.spec.schema import Schema
 from sqlext.storage.file_io import FileIO
 from sqlext.write.alignment import Aligner
@@ -53,8 +54,9 @@ class FileCopy:
 
 @dataclass(frozen=True)
 class CopiedColumns:
-    """The columns of a table, of which those with the numbers `given` have new values; the others are copied, with
-    `lineage` row ids and sequence numbers too."""
+    """The columns of a table, and with `lineage` row ids and sequence numbers behind them. Those with the numbers
+    `given` have new values, sequence numbers null ones; the others are copied. Inserted rows have all columns, and may
+    have row ids."""
 
     columns: RowColumns
     given: tuple[int, ...]
@@ -62,7 +64,8 @@ class CopiedColumns:
 
     @property
     def new(self) -> Schema:
-        return Schema(tuple(self.columns.fields[number] for number in self.given))
+        stored = (*self.columns.fields, ROW_ID)
+        return Schema(tuple(stored[number] for number in self.given))
 
 
 def copy_files(plan: WritePlan, columns: CopiedColumns, *, task_identity: TaskIdentity) -> WriteTask:
@@ -134,9 +137,9 @@ class _Copies:
 
     def _insert(self, batch: pa.RecordBatch) -> None:
         rows = self._aligned(batch)
-        lineage = [pa.nulls(batch.num_rows, pa.int64())] * 2 if self._columns.lineage else []
-        names = [*rows.schema.names, *map(str, range(len(lineage)))]
-        self._writers[-1].write(pa.RecordBatch.from_arrays([*rows.columns, *lineage], names))
+        shape = self._columns.columns.shape(lineage=self._columns.lineage, origins=False)
+        inherited = [pa.nulls(batch.num_rows, pa.int64())] * (len(shape) - rows.num_columns)
+        self._writers[-1].write(pa.RecordBatch.from_arrays([*rows.columns, *inherited], schema=shape))
 
     def _aligned(self, batch: pa.RecordBatch) -> pa.RecordBatch:
         return self._aligner.align(batch.columns[PLACE_COLUMNS:])

@@ -135,25 +135,35 @@ def test_rows_are_those_of_a_list(
             assert [stored([path]) for path in paths] == [file for file in files if file]
 
 
-def test_inserted_rows_are_told_by_their_missing_position(tmp_path: Path) -> None:
+@pytest.mark.parametrize("lineage", [(), ("ids",), ("no ids",)], ids=["plain", "with row ids", "without row ids"])
+def test_inserted_rows_are_told_by_their_missing_position(tmp_path: Path, lineage: tuple[str, ...]) -> None:
+    """Those of an UNDO have their row ids of before."""
     plan = write_plan(tmp_path, SCHEMA)
-    first = written(plan, [(1, "a", 1, None), (2, "b", 2, None)], 0)
-    columns = CopiedColumns(RowColumns(SCHEMA.fields, schema_to_arrow(SCHEMA)), (0, 1, 2, 3), lineage=False)
+    first = replace(written(plan, [(1, "a", 1, None), (2, "b", 2, None)], 0), first_row_id=500)
+    has_ids = lineage == ("ids",)
+    given = (0, 1, 2, 3, 4) if has_ids else (0, 1, 2, 3)
+    columns = CopiedColumns(RowColumns(SCHEMA.fields, schema_to_arrow(SCHEMA)), given, lineage=bool(lineage))
     copy = FileCopy(FileScanTask(first, 7, 0), BitMap64([1]).serialize())
-    rows = pa.table(
-        {
-            "copy": pa.array([copy.packed(), None, None], pa.binary()),
-            "position": pa.array([-1, 1, None], pa.int64()),
-            "id": pa.array([None, 20, 30], pa.int64()),
-            "name": [None, "new", "inserted"],
-            "n": pa.array([None, None, 3], pa.int32()),
-            "parts": pa.array([None, ["x"], []], pa.list_(pa.string())),
-        }
-    )
-    task = copy_files(replace(plan, operation_id="copies"), columns, task_identity=lambda: (900, 0))
-    found = messages(task(iter(rows.to_batches())))
+    rows = {
+        "copy": pa.array([copy.packed(), None, None], pa.binary()),
+        "position": pa.array([-1, 1, None], pa.int64()),
+        "id": pa.array([None, 20, 30], pa.int64()),
+        "name": pa.array([None, "new", "inserted"]),
+        "n": pa.array([None, None, 3], pa.int32()),
+        "parts": pa.array([None, ["x"], []], pa.list_(pa.string())),
+    }
+    if has_ids:
+        rows["_row_id"] = pa.array([None, 501, 77], pa.int64())
+    new_plan = replace(plan, operation_id="copies")
+    new_plan = new_plan.with_row_lineage() if lineage else new_plan
+    task = copy_files(new_plan, columns, task_identity=lambda: (900, 0))
+    found = messages(task(iter(pa.table(rows).to_batches())))
+    expected = [[1, "a", 1, None], [20, "new", None, ["x"]], [30, "inserted", 3, []]]
+    if lineage:
+        ids = [(500, 7), (501, None), (77 if has_ids else None, None)]
+        expected = [[*row, *told] for row, told in zip(expected, ids, strict=True)]
     by_id = {one[0]: one for message in found for one in stored([message.path])}
-    assert by_id == {1: [1, "a", 1, None], 20: [20, "new", None, ["x"]], 30: [30, "inserted", 3, []]}
+    assert list(by_id.values()) == sorted(expected, key=lambda row: list(by_id).index(row[0]))
 
 
 def test_values_for_a_row_that_is_not_live_are_an_error(tmp_path: Path) -> None:
