@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,7 +11,7 @@ from interchange.tables.test_row_lineage import lineage
 from judges.canonical import canonical_rows
 from judges.judged import Judged
 from sessions import planned
-from sqlext.command.change import copied_by_query
+from sqlext.command.change import copied_by_query, copied_by_tasks
 from turns import EVERY
 
 MODES = ", ".join(f"'write.{verb}.mode'='copy-on-write'" for verb in ("delete", "update", "merge"))
@@ -160,3 +161,50 @@ def test_only_the_files_that_hold_changed_rows_are_read_again(judged: Judged) ->
     assert len(scan.inputFiles()) <= 1
     assert scan.rdd.getNumPartitions() == 1
     assert [row.id for row in scan.collect()] == [2, 2, 2]
+
+
+def test_a_sorted_table_keeps_its_order(judged: Judged) -> None:
+    """Tasks copy a sorted file row by row; if its sort columns get new values, a query puts the rows in order."""
+    run = judged.spark.sql
+    run(f"CREATE TABLE {judged.table} (id INT, kind STRING, n INT) TBLPROPERTIES ({MODES})")
+    run(f"ALTER TABLE {judged.table} WRITE ORDERED BY kind, id")
+    for start in (0, 50):
+        run(f"INSERT INTO {judged.table} SELECT id, concat('k', id % 3), id FROM range({start}, {start + 50}, 1, 1)")
+    for assigned, told in (("n = -n", "copy-on-write: "), ("kind = 'k1'", "copy-on-write by a query: ")):
+        text = f"UPDATE {judged.table} SET {assigned} WHERE id % 10 = 4"
+        assert run(f"EXPLAIN {text}").first()[0].splitlines()[1].startswith(told)
+        judged.run(text.replace(judged.table, "{table}"))
+        files = run(f"SELECT file_path, sort_order_id FROM {judged.table}.files").collect()
+        assert {file.sort_order_id for file in files} == {1}
+        for file in files:
+            rows = run(f"SELECT kind, id FROM {judged.table} WHERE _file = '{file.file_path}'").collect()
+            assert rows == sorted(rows)
+        judged.run("DELETE FROM {table} WHERE id % 10 = 5")
+    found = run(f"SELECT kind, id, n FROM {judged.table} WHERE id < 16").collect()
+    kept = [id for id in range(16) if id % 10 != 5]
+    assert sorted(found) == sorted(
+        ("k1" if id % 10 == 4 else f"k{id % 3}", id, -id if id % 10 == 4 else id) for id in kept
+    )
+
+
+def test_files_that_no_task_reads_are_copied_by_a_query(judged: Judged, tmp_path: Path) -> None:
+    """They have no field ids, which only execution tells."""
+    run = judged.spark.sql
+    run("SELECT CAST(id AS INT) AS id, 'k' AS kind, CAST(id AS INT) AS n FROM range(0, 20, 1, 2)").write.parquet(
+        str(tmp_path / "given")
+    )
+    run(f"CREATE TABLE {judged.table} (id INT, kind STRING, n INT) TBLPROPERTIES ({MODES})")
+    run(f"INSERT INTO {judged.table} VALUES (100, 'own', 100)")
+    catalog, _, name = judged.table.partition(".")
+    run(f"CALL {catalog}.system.add_files(table => '{name}', source_table => 'parquet.`{tmp_path / 'given'}`')")
+    judged.run("UPDATE {table} SET n = n + 1 WHERE id > 15")
+    judged.run("DELETE FROM {table} WHERE id = 3 OR id = 100")
+    rows = run(f"SELECT id, kind, n FROM {judged.table} ORDER BY id").collect()
+    assert rows == [(id, "k", id + 1 if id > 15 else id) for id in range(20) if id != 3]
+
+
+def test_each_task_gets_the_rows_that_are_meant_for_it(judged: Judged) -> None:
+    for tasks in (1, 2, 7, 64):
+        values = ", ".join(f"({value})" for value in copied_by_tasks._values_of_tasks(tasks))
+        rows = judged.spark.sql(f"SELECT pmod(hash(v), {tasks}) FROM VALUES {values} AS t(v)").collect()
+        assert [row[0] for row in rows] == list(range(tasks))
