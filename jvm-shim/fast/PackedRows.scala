@@ -404,6 +404,6 @@ private class CollectedRows(rows: Iterator[InternalRow], types: Array[DataType])
 }
 
 private object CollectedRows {
-  private val most = 4096
+  val most = 4096
   val mostBytes: Int = 16 * 1024 * 1024
 }

@@ -84,8 +84,8 @@ private class ComputedColumns(columns: Seq[Expression], types: Array[DataType]) 
 
   /** None for more than is packed together. */
   private def inOne(batch: ColumnarBatch): Option[Array[Byte]] = {
-    val made = new CollectedRows(batch.rowIterator.asScala.map(computedValues), computed.map(types).toArray)
-    if (computed.nonEmpty && (!made.next() || made.count < batch.numRows)) None
+    lazy val made = new CollectedRows(batch.rowIterator.asScala.map(computedValues), computed.map(types).toArray)
+    if (computed.nonEmpty && (batch.numRows > CollectedRows.most || !made.next() || made.count < batch.numRows)) None
     else packing.buffers(new ColumnarBatch(places.map(batch.column), batch.numRows)).map { found =>
       val buffers = (stored.zip(found) ++ computed.zipWithIndex.map { case (at, number) => at -> made.buffers(number) }).toMap
       Packing.packed(batch.numRows, types.indices.flatMap(buffers))

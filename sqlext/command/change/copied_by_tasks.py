@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
+from dataclasses import replace
 from heapq import heapify, heapreplace
+from typing import TypeAlias
 
 import mmh3
 from pyroaring import BitMap64
@@ -32,6 +34,7 @@ from sqlext.spark.query.write_job import WrittenFiles, run_few, run_write, task_
 from sqlext.spec.expression import AlwaysTrue
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.manifests.row_lineage import ROW_ID
+from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.sql.row_rules import row_rules
 from sqlext.sql.tokens.quoting import quote_identifier
 from sqlext.write.arrow_schema import schema_to_arrow
@@ -40,12 +43,16 @@ from sqlext.write.row_operation import INSERT, UPDATE
 _TASK, _NUMBER, _COPY, _POSITION = "__sqlext_task", "__sqlext_number", "__sqlext_copy", "__sqlext_position"
 _PATH = "__sqlext_path"
 _PLACES = f"{_PATH} string, {_TASK} int, {_NUMBER} int, {_COPY} binary"
+_Place: TypeAlias = tuple[str, int, int, bytes]
 _SPARK_SEED = 42
+_PART_BYTES = 8 * 1024 * 1024
 
 
 def columns_left_out(target: Target, change: RowChange) -> Sequence[str]:
     """The columns that the change's query need not give, as tasks read them."""
-    if not change.kept_columns or why_by_query(target.table.metadata, change.kept_columns) is not None:
+    metadata = target.table.metadata
+    if not change.kept_columns or why_by_query(metadata, change.kept_columns) is not None or keeps_order(metadata):
+        # A sorted table may have files that are not sorted, which a query puts in order.
         return ()
     return [*_kept_in_place(target, change), ROW_ID.name]
 
@@ -71,7 +78,9 @@ def copied_by_tasks(
     plan = operation.plan.with_row_lineage() if has_row_ids(target) else operation.plan
     task = copy_files(plan, _columns(copies), task_identity=task_identity)
     written: WrittenFiles | None = None
-    if sum(task.file.file_size_in_bytes for task in files) <= writer.most_bytes:
+    size = sum(file.file.file_size_in_bytes for file in files)
+    inserted = copies.cached.found.counts.get("inserted", 0)
+    if size <= writer.most_bytes and inserted <= min(writer.most_bytes, environment.planning.thresholds.driver_rows):
         written = run_few(rows, task, most_bytes=writer.most_bytes)
     written = written or run_write(rows, task, writer.tasks)
     if written.counts.get(BY_QUERY):
@@ -98,11 +107,13 @@ def _readable_files(environment: Environment, copies: FileCopies) -> Sequence[Fi
         plan = found
     if not environment.scans.reads_by_field_id(target.version, plan):
         return None
-    metadata = target.table.metadata
-    order = metadata.default_sort_order_id
-    if keeps_order(metadata) and any(task.file.sort_order_id != order for task in plan.tasks):
-        return None
-    return plan.tasks
+    return plan.tasks if _keep_order(target.table.metadata, plan.tasks) else None
+
+
+def _keep_order(metadata: TableMetadata, files: Sequence[FileScanTask]) -> bool:
+    """Whether copies of the files are in the table's sort order if it has one, and as many as there are files."""
+    order, spec = metadata.default_sort_order_id, metadata.default_spec_id
+    return not keeps_order(metadata) or all(file.file.sort_order_id == order and file.spec_id == spec for file in files)
 
 
 def _given(copies: FileCopies) -> Sequence[str]:
@@ -139,7 +150,7 @@ def _rows(spark: SparkSession, copies: FileCopies, files: Sequence[FileScanTask]
 
 def _of_files(spark: SparkSession, copies: FileCopies, files: Sequence[FileScanTask], tasks: int) -> DataFrame:
     """The files and the new values of their updated rows, each file with its values in one task."""
-    places = spark.createDataFrame(_places(copies, files, tasks), _PLACES)
+    places = united([spark.createDataFrame(some, _PLACES) for some in _in_parts(_places(copies, files, tasks))])
     begins = places.select(_TASK, _NUMBER, _COPY, F.lit(-1).cast("bigint").alias(_POSITION))
     rows = begins
     if copies.has_new_rows:
@@ -176,11 +187,11 @@ def _task_count(spark: SparkSession, files: Sequence[FileScanTask], planning: Pl
     """As many as there are cores, or more for files of more bytes."""
     size = sum(task.file.file_size_in_bytes for task in files)
     cores: int = spark.sparkContext.defaultParallelism
-    wanted = max(cores, -(-size // planning.thresholds.copied_bytes))
+    wanted = max(cores, -(-size // max(1, planning.thresholds.copied_bytes)))
     return min(len(files), wanted, planning.tasks or wanted)
 
 
-def _places(copies: FileCopies, files: Sequence[FileScanTask], tasks: int) -> Sequence[tuple[str, int, int, bytes]]:
+def _places(copies: FileCopies, files: Sequence[FileScanTask], tasks: int) -> Sequence[_Place]:
     """Each file's path, the value that Spark's partitioning sends to its task, its number, and itself.
 
     Tasks get about the same number of bytes, and files of a partition follow each other.
@@ -194,10 +205,37 @@ def _places(copies: FileCopies, files: Sequence[FileScanTask], tasks: int) -> Se
     together = sorted(files, key=lambda one: (one.spec_id, one.partition_ordinal, one.file.file_path))
     changed = copies.cached.found.positions
     return [
-        (path, task_of[path], number, FileCopy(file, changed.get(path, BitMap64()).serialize()).packed())
+        (path, task_of[path], number, FileCopy(_bare(file), changed.get(path, BitMap64()).serialize()).packed())
         for number, file in enumerate(together)
         for path in [file.file.file_path]
     ]
+
+
+def _bare(task: FileScanTask) -> FileScanTask:
+    """The task without the file's metrics, which copying needs not, and which many columns make large."""
+    bare = replace(
+        task.file,
+        column_sizes=None,
+        value_counts=None,
+        null_value_counts=None,
+        nan_value_counts=None,
+        lower_bounds=None,
+        upper_bounds=None,
+    )
+    return replace(task, file=bare)
+
+
+def _in_parts(places: Sequence[_Place]) -> Sequence[Sequence[_Place]]:
+    """The places in parts of few bytes: Spark sends local rows with its tasks, up to `spark.rpc.message.maxSize`."""
+    parts: list[list[_Place]] = [[]]
+    size = 0
+    for place in places:
+        if size > _PART_BYTES:
+            parts.append([])
+            size = 0
+        parts[-1].append(place)
+        size += len(place[0]) + len(place[-1])
+    return parts
 
 
 def _values_of_tasks(tasks: int) -> Sequence[int]:

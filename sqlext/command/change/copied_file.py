@@ -19,6 +19,7 @@ from pyroaring import BitMap64
 
 from sqlext.scan.live_rows import OnlyByQuery, RowColumns, live_rows
 from sqlext.scan.scan_plan import FileScanTask
+from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.manifests.row_lineage import ROW_ID
 from sqlext.spec.schema import Schema
 from sqlext.storage.file_io import FileIO
@@ -30,6 +31,9 @@ from sqlext.write.write_plan import WritePlan
 
 PLACE_COLUMNS = 2
 """A `FileCopy` as bytes or null, and a position or null, precede the new values."""
+
+# New values wait until there are so many bytes of them; and of rows of the file so many are taken together.
+_WAITING_BYTES, _TOGETHER_BYTES = 16 * 1024 * 1024, 256 * 1024 * 1024
 
 BY_QUERY = "files that only a query can read"
 """The count of a task that has met such a file, and has written no file."""
@@ -79,6 +83,7 @@ class _Copies:
         self._io, self._plan, self._columns, self._place = io, plan, columns, (task_id, attempt)
         self._aligner = Aligner(columns.new, plan.table_name)
         self._writers = [DataWriter(io, plan, task_id, attempt)]
+        self._finished: list[ContentFile] = []
         self._copied: _CopiedRows | None = None
         self._by_query = False
 
@@ -103,7 +108,7 @@ class _Copies:
             self._leave()
         if self._by_query:
             return [counts_message({BY_QUERY: 1})]
-        return [file_message(file) for writer in self._writers for file in writer.close()]
+        return [file_message(file) for file in (*self._finished, *self._writers[-1].close())]
 
     def abort(self) -> None:
         for writer in self._writers:
@@ -116,6 +121,7 @@ class _Copies:
     def _begin(self, copy: FileCopy) -> None:
         if self._plan.sort_order_id and self._copied is not None:
             # A file of rows from two files would not be sorted.
+            self._finished += self._writers[-1].close()
             plan = replace(self._plan, operation_id=f"{self._plan.operation_id}-{len(self._writers)}")
             self._writers.append(DataWriter(self._io, plan, *self._place))
         self._copied = _CopiedRows(self._io, copy, self._columns, self._writers[-1].write)
@@ -158,21 +164,38 @@ class _CopiedRows:
         )
         self._next = next(self._rows, None)
         self._waiting: list[tuple[NDArray[np.int64], pa.RecordBatch]] = []
+        self._waiting_bytes = 0
 
     def take(self, positions: NDArray[np.int64], values: pa.RecordBatch) -> None:
         """Takes new values at positions that ascend, from call to call too."""
         self._waiting.append((positions, values))
+        self._waiting_bytes += values.nbytes
         while self._next is not None and _positions(self._next)[-1] < positions[-1]:
-            self._copy(self._next)
+            self._copy_next(self._next.num_rows)
+        if self._next is not None and self._waiting_bytes > _WAITING_BYTES:
+            self._copy_next(int(np.searchsorted(_positions(self._next), positions[-1], side="right")))
 
     def end(self) -> None:
         """Writes the remaining rows. Raises ValueError for values at a position without a live row."""
         while self._next is not None:
-            self._copy(self._next)
+            self._copy_next(self._next.num_rows)
         if self._waiting:
             raise ValueError(f"{self._path} has no live row at position {self._waiting[0][0][0]}")
 
+    def _copy_next(self, count: int) -> None:
+        """Writes the first rows of the next batch, all of whose new values are there."""
+        assert self._next is not None
+        if count:
+            self._copy(self._next.slice(0, count))
+        left = self._next.slice(count)
+        self._next = left if left.num_rows else next(self._rows, None)
+
     def _copy(self, batch: pa.RecordBatch) -> None:
+        if batch.num_rows > 1 and batch.nbytes > _TOGETHER_BYTES:
+            middle = batch.num_rows // 2
+            self._copy(batch.slice(0, middle))
+            self._copy(batch.slice(middle))
+            return
         positions = _positions(batch)
         updated, values = self._until(positions[-1])
         places = self._places(positions, updated)
@@ -182,7 +205,6 @@ class _CopiedRows:
         stays[places] = True
         if stays.any():
             self._write(self._changed_rows(batch, np.flatnonzero(stays), places, values))
-        self._next = next(self._rows, None)
 
     def _places(self, positions: NDArray[np.int64], changed: NDArray[np.int64]) -> NDArray[np.intp]:
         """The indices of changed positions among those of live rows, both ascending. Raises ValueError for a row that
@@ -201,7 +223,7 @@ class _CopiedRows:
                 ready.append((positions[:count], values.slice(0, count)))
             if count < len(positions):
                 left.append((positions[count:], values.slice(count)))
-        self._waiting = left
+        self._waiting, self._waiting_bytes = left, sum(values.nbytes for _, values in left)
         return np.concatenate([np.zeros(0, np.int64), *(one for one, _ in ready)]), [values for _, values in ready]
 
     def _changed_rows(

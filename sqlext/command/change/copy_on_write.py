@@ -29,8 +29,8 @@ def copy_on_write(
     """Replaces data files, in any format version; see `CarryOut`.
 
     The SELECT is evaluated once and cached, since both the deleted positions and the new rows are read from it. Only if
-    tasks cannot read a file that it finds, it is evaluated again, with all columns. Equality-delete files stay, for
-    other files that they apply to.
+    tasks turn out not to read a file that it finds, or its deletes, it is evaluated again, with all columns.
+    Equality-delete files stay, for other files that they apply to.
     """
     try:
         return _copied(environment, spark, target, change, writer, columns_left_out(target, change))

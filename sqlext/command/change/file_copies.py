@@ -15,6 +15,7 @@ from sqlext.command.change.row_level import Target
 from sqlext.scan.live_rows import unread_type
 from sqlext.scan.scan_plan import FileScanTask, deletes_all_rows
 from sqlext.spec.metadata.table_metadata import TableMetadata
+from sqlext.spec.name_mapping import NameMapping
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,8 +56,14 @@ def why_by_query(metadata: TableMetadata, kept_columns: Sequence[str] | None) ->
     unread = unread_type(schema)
     if unread is not None:
         return unread
+    if NameMapping.of_table(metadata.properties) is not None:
+        return "files may lack field ids, as the table has a name mapping"
     if kept_columns is not None and keeps_order(metadata):
         kept = {field.id for name in kept_columns if (field := schema.column(name)) is not None}
-        if not all(field.source_id in kept for field in metadata.sort_order().fields):
-            return "new values may change the order of the table's rows"
+        sources = [
+            *(field.source_id for field in metadata.sort_order().fields),
+            *(field.source_id for field in metadata.spec().fields),
+        ]
+        if not kept.issuperset(sources):
+            return "new values may change the partition or order of a sorted table's rows"
     return None

@@ -138,8 +138,10 @@ class ChangePlan:
     def _shown_writer(self) -> str:
         if self.way is Way.LOOK_UP and self.too_many is not None:
             return "the driver"
+        if self.way is Way.COPY_ON_WRITE and self.writer.most_bytes:
+            return f"the driver if the files that lose a row have at most {self.writer.most_bytes:,} bytes, else tasks"
         # The driver tries to count the rows of a change whose files are rewritten, not to write them.
-        return str(replace(self.writer, tried_rows=0) if self.way in COPIES else self.writer)
+        return str(replace(self.writer, tried_rows=0) if self.way is Way.COPY_BY_QUERY else self.writer)
 
     def lines(self) -> Iterator[str]:
         """The lines of the plan in EXPLAIN."""

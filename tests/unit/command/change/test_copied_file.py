@@ -6,12 +6,14 @@ import random
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyroaring import BitMap64
 
+from sqlext.command.change import copied_file
 from sqlext.command.change.copied_file import BY_QUERY, CopiedColumns, FileCopy, copy_files
 from sqlext.scan import live_rows
 from sqlext.scan.live_rows import RowColumns
@@ -164,6 +166,34 @@ def test_inserted_rows_are_told_by_their_missing_position(tmp_path: Path, lineag
         expected = [[*row, *told] for row, told in zip(expected, ids, strict=True)]
     by_id = {one[0]: one for message in found for one in stored([message.path])}
     assert list(by_id.values()) == sorted(expected, key=lambda row: list(by_id).index(row[0]))
+
+
+@pytest.mark.parametrize("waiting", [0, 10_000])
+@pytest.mark.parametrize("together", [1, 2_000])
+def test_large_values_are_taken_a_few_at_a_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, waiting: int, together: int
+) -> None:
+    """Columns of a batch hold up to 2 GiB of text, whatever the size of the batch that the file gives."""
+    monkeypatch.setattr(copied_file, "_WAITING_BYTES", waiting)
+    monkeypatch.setattr(copied_file, "_TOGETHER_BYTES", together)
+    most = []
+    changed_rows = copied_file._CopiedRows._changed_rows
+
+    def watched(self: copied_file._CopiedRows, batch: pa.RecordBatch, *more: Any) -> pa.RecordBatch:
+        rows = changed_rows(self, batch, *more)
+        most.append(rows.nbytes)
+        return rows
+
+    monkeypatch.setattr(copied_file._CopiedRows, "_changed_rows", watched)
+    plan = write_plan(tmp_path, SCHEMA)
+    file = written(plan, [(at, "a", at, None) for at in range(500)], 0)
+    updated = {at: (at, "x" * 1000, at, ["y"]) for at in range(0, 500, 2)}
+    copy = FileCopy(FileScanTask(file, 7, 0), BitMap64([*updated, 1, 499]).serialize())
+    (message,) = copied(replace(plan, operation_id="copies"), cut(random.Random(1), values(copy, updated)))
+    kept = [at for at in range(500) if at not in (1, 499)]
+    assert stored([message.path]) == [[*updated[at]] if at in updated else [at, "a", at, None] for at in kept]
+    if waiting == 0 or together == 1:
+        assert max(most) < 60_000
 
 
 def test_values_for_a_row_that_is_not_live_are_an_error(tmp_path: Path) -> None:
