@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from dataclasses import replace
 from heapq import heapify, heapreplace
 from typing import TypeAlias
 
@@ -205,24 +204,10 @@ def _places(copies: FileCopies, files: Sequence[FileScanTask], tasks: int) -> Se
     together = sorted(files, key=lambda one: (one.spec_id, one.partition_ordinal, one.file.file_path))
     changed = copies.cached.found.positions
     return [
-        (path, task_of[path], number, FileCopy(_bare(file), changed.get(path, BitMap64()).serialize()).packed())
+        (path, task_of[path], number, FileCopy(file, changed.get(path, BitMap64()).serialize()).packed())
         for number, file in enumerate(together)
         for path in [file.file.file_path]
     ]
-
-
-def _bare(task: FileScanTask) -> FileScanTask:
-    """The task without the file's metrics, which copying needs not, and which many columns make large."""
-    bare = replace(
-        task.file,
-        column_sizes=None,
-        value_counts=None,
-        null_value_counts=None,
-        nan_value_counts=None,
-        lower_bounds=None,
-        upper_bounds=None,
-    )
-    return replace(task, file=bare)
 
 
 def _in_parts(places: Sequence[_Place]) -> Sequence[Sequence[_Place]]:

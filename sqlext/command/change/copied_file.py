@@ -6,7 +6,7 @@ are the new values of updated rows of that file. Rows without a position are ins
 
 from __future__ import annotations
 
-import pickle
+import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -17,9 +17,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from pyroaring import BitMap64
 
+from sqlext.scan.files.file_columns import PARQUET
 from sqlext.scan.live_rows import OnlyByQuery, RowColumns, live_rows
 from sqlext.scan.scan_plan import FileScanTask
-from sqlext.spec.manifests.content_file import ContentFile
+from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.manifests.row_lineage import ROW_ID
 from sqlext.spec.schema import Schema
 from sqlext.storage.file_io import FileIO
@@ -48,12 +49,39 @@ class FileCopy:
     changed: bytes
 
     def packed(self) -> bytes:
-        return pickle.dumps(self)
+        """What copying needs of it: JSON, a line feed, and both bitmaps. The file's partition and metrics are left
+        out."""
+        task, file = self.file, self.file.file
+        deletes = task.position_deletes or b""
+        told = {
+            "path": file.file_path,
+            "rows": file.record_count,
+            "bytes": file.file_size_in_bytes,
+            "spec": file.spec_id,
+            "first_row_id": file.first_row_id,
+            "sequence_number": task.sequence_number,
+            "deleted_rows": task.deleted_rows,
+            "delete_bytes": len(deletes),
+        }
+        return json.dumps(told).encode() + b"\n" + deletes + self.changed
 
     @classmethod
     def unpacked(cls, packed: bytes) -> FileCopy:
-        copy: FileCopy = pickle.loads(packed)
-        return copy
+        """The inverse of `packed`."""
+        line, _, bitmaps = packed.partition(b"\n")
+        told = json.loads(line)
+        file = ContentFile(
+            Content.DATA,
+            told["path"],
+            PARQUET,
+            told["spec"],
+            (),
+            told["rows"],
+            told["bytes"],
+            first_row_id=told["first_row_id"],
+        )
+        deletes, changed = bitmaps[: told["delete_bytes"]], bitmaps[told["delete_bytes"] :]
+        return cls(FileScanTask(file, told["sequence_number"], 0, deletes or None, told["deleted_rows"]), changed)
 
 
 @dataclass(frozen=True)
