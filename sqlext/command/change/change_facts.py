@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 
 from pyspark.sql import DataFrame
 
@@ -25,7 +25,7 @@ def facts_of(target: Target, mode: TableProperty[str], kept_columns: Sequence[st
         Mode(mode.name, value, is_set),
         metadata.format_version,
         _target_size(target),
-        copied_by_query=why_by_query(metadata, kept_columns),
+        copied_by_query=partial(why_by_query, metadata, kept_columns),
     )
 
 

@@ -34,10 +34,10 @@ from sqlext.spec.expression import AlwaysTrue
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.manifests.row_lineage import ROW_ID
 from sqlext.spec.metadata.table_metadata import TableMetadata
-from sqlext.sql.row_rules import row_rules
 from sqlext.sql.tokens.quoting import quote_identifier
 from sqlext.write.arrow_schema import schema_to_arrow
 from sqlext.write.row_operation import INSERT, UPDATE
+from sqlext.write.write_plan import WritePlan
 
 _TASK, _NUMBER, _COPY, _POSITION = "__sqlext_task", "__sqlext_number", "__sqlext_copy", "__sqlext_position"
 _PATH = "__sqlext_path"
@@ -47,19 +47,18 @@ _SPARK_SEED = 42
 _PART_BYTES = 8 * 1024 * 1024
 
 
-def columns_left_out(target: Target, change: RowChange) -> Sequence[str]:
+def columns_left_out(target: Target, change: RowChange, plan: WritePlan) -> Sequence[str]:
     """The columns that the change's query need not give, as tasks read them."""
     metadata = target.table.metadata
     if not change.kept_columns or why_by_query(metadata, change.kept_columns) is not None or keeps_order(metadata):
         # A sorted table may have files that are not sorted, which a query puts in order.
         return ()
-    return [*_kept_in_place(target, change), ROW_ID.name]
+    return [*_kept_in_place(change, plan), ROW_ID.name]
 
 
-def _kept_in_place(target: Target, change: RowChange) -> Sequence[str]:
+def _kept_in_place(change: RowChange, plan: WritePlan) -> Sequence[str]:
     """The kept columns but for those of rules, which are told in errors, and in which a null may get a value."""
-    metadata = target.written_as
-    named = {name for rule in row_rules(metadata.schema(), metadata.properties) for name in (rule.name, *rule.columns)}
+    named = {name for rule in plan.rules for name in (rule.name, *rule.columns)}
     return [name for name in change.kept_columns if name not in named]
 
 
@@ -119,7 +118,7 @@ def _given(copies: FileCopies) -> Sequence[str]:
     """The columns with new values. Inserted rows may have row ids: those of an UNDO were there before."""
     if not copies.has_new_rows:
         return []
-    kept = _kept_in_place(copies.target, copies.change)
+    kept = _kept_in_place(copies.change, copies.cached.operation.plan)
     names = [field.name for field in copies.target.table.metadata.schema().fields if field.name not in kept]
     has_ids = not copies.change.kept_columns and ROW_ID.name in copies.cached.rows.columns
     return [*names, ROW_ID.name] if has_ids else names

@@ -33,7 +33,7 @@ def copy_on_write(
     Equality-delete files stay, for other files that they apply to.
     """
     try:
-        return _copied(environment, spark, target, change, writer, columns_left_out(target, change))
+        return _copied(environment, spark, target, change, writer, by_query=False)
     except ColumnsLeftOut:
         return copy_by_query(environment, spark, target, change, writer)
 
@@ -42,7 +42,7 @@ def copy_by_query(
     environment: Environment, spark: SparkSession, target: Target, change: RowChange, writer: Writer
 ) -> Counts:
     """As `copy_on_write`, with a query that reads the rows that stay."""
-    return _copied(environment, spark, target, change, writer, None)
+    return _copied(environment, spark, target, change, writer, by_query=True)
 
 
 def _copied(
@@ -51,17 +51,19 @@ def _copied(
     target: Target,
     change: RowChange,
     writer: Writer,
-    left_out: Sequence[str] | None,
+    *,
+    by_query: bool,
 ) -> Counts:
-    """Evaluates the change without the columns `left_out`, which tasks read, and commits it; None: by a query.
+    """Evaluates the change, unless `by_query` without columns that tasks read, and commits it.
 
-    Raises ColumnsLeftOut, with nothing committed, if a query needs them.
+    Raises ColumnsLeftOut, with nothing committed, if a query needs these.
     """
     operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
     with operation.cleaned_on_failure():
-        cached = materialize_change(spark, target, operation, change, writer, left_out or ())
+        left_out = () if by_query else columns_left_out(target, change, operation.plan)
+        cached = materialize_change(spark, target, operation, change, writer, left_out)
         touched = touched_files(environment, target, cached.found.positions)
-        if left_out is None:
+        if by_query:
             copies = FileCopies(target, change, cached, touched)
             added = copied_by_query(environment, spark, copies, _for_query(writer))
             action = _replacement(environment, spark, copies, added)

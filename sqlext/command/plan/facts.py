@@ -103,4 +103,4 @@ class ChangeFacts:
     deletes_all: bool = False
     covered: CoveredFiles | None = None
     key: KeyFacts | None = None
-    copied_by_query: str | None = None
+    copied_by_query: Callable[[], str | None] = lambda: None

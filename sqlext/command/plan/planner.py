@@ -181,15 +181,16 @@ def _copy_on_write(facts: ChangeFacts, planning: Planning) -> _Candidate | None:
     if facts.only_inserts:
         return None
     plan = ChangePlan(Way.COPY_ON_WRITE, _copied(facts), _writer_of_held(facts, planning))
-    return _Candidate(plan, _copies(facts) and facts.copied_by_query is None)
+    return _Candidate(plan, _copies(facts) and facts.copied_by_query() is None)
 
 
 def _copy_by_query(facts: ChangeFacts, planning: Planning) -> _Candidate | None:
     if facts.only_inserts:
         return None
-    reason = ", and ".join(filter(None, [_copied(facts), facts.copied_by_query]))
-    plan = ChangePlan(Way.COPY_BY_QUERY, reason, _writer_of_held(facts, planning))
-    return _Candidate(plan, _copies(facts))
+    copies = _copies(facts)
+    why = facts.copied_by_query() if copies else None
+    reason = _copied(facts) if why is None else f"{_copied(facts)}, and {why}"
+    return _Candidate(ChangePlan(Way.COPY_BY_QUERY, reason, _writer_of_held(facts, planning)), copies)
 
 
 def _copies(facts: ChangeFacts) -> bool:
