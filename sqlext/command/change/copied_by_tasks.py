@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Sequence
-from heapq import heapify, heapreplace
+from operator import attrgetter
 from typing import TypeAlias
 
 import mmh3
@@ -27,6 +27,7 @@ from sqlext.command.environment import Environment
 from sqlext.command.plan.change_plan import Writer
 from sqlext.command.plan.planning import Planning
 from sqlext.commit.snapshot.own_files import delete_files
+from sqlext.scan.even_parts import divided
 from sqlext.scan.live_rows import RowColumns
 from sqlext.scan.scan_plan import FileScanTask, ScanPlan
 from sqlext.spark.query.write_job import WrittenFiles, run_few, run_write, task_identity
@@ -194,12 +195,8 @@ def _places(copies: FileCopies, files: Sequence[FileScanTask], tasks: int) -> Se
 
     Tasks get about the same number of bytes, and files of a partition follow each other.
     """
-    loads = [(0, value) for value in _values_of_tasks(tasks)]
-    heapify(loads)
-    task_of = dict[str, int]()
-    for file in sorted(files, key=lambda one: one.file.file_size_in_bytes, reverse=True):
-        size, task_of[file.file.file_path] = loads[0]
-        heapreplace(loads, (size + file.file.file_size_in_bytes, task_of[file.file.file_path]))
+    parts = divided((one.file for one in files), tasks, attrgetter("file_size_in_bytes"))
+    task_of = {path: value for part, value in zip(parts, _values_of_tasks(tasks), strict=False) for path in part}
     together = sorted(files, key=lambda one: (one.spec_id, one.partition_ordinal, one.file.file_path))
     changed = copies.cached.found.positions
     return [

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from pyspark.sql import SparkSession
@@ -28,7 +29,7 @@ from sqlext.command.compaction.equality_delete_conversion import convert_to_posi
 from sqlext.command.compaction.merged_position_deletes import merge_position_deletes
 from sqlext.command.compaction.rewrite_commit import Landed, commit_rewrite
 from sqlext.command.compaction.rewritten_by_query import rewrite_by_query
-from sqlext.command.compaction.rewritten_parts import Part, divided, rewrite_parts, table_sort
+from sqlext.command.compaction.rewritten_parts import Part, rewrite_parts, table_sort
 from sqlext.command.environment import Environment
 from sqlext.command.write_operation import begin_write
 from sqlext.commit.action import Destination
@@ -37,6 +38,7 @@ from sqlext.commit.rules.bucket_layout import bucket_count, bucket_field, is_dyn
 from sqlext.commit.snapshot.changelog_storage import remove_unneeded_changelogs
 from sqlext.errors import StaleRead
 from sqlext.properties import BUCKET_TARGET_ROWS, CHANGELOG_PRODUCER
+from sqlext.scan.even_parts import divided
 from sqlext.scan.filter.file_filter import partition_key
 from sqlext.scan.sorted_runs import Bucket, find_buckets
 from sqlext.spec.expression import Predicate
@@ -237,7 +239,9 @@ def _rewrite(
 
 def _parts(merges: Sequence[Merge]) -> Sequence[Part]:
     """A part for each bucket or new file."""
-    return [Part(paths) for merge in merges for paths in divided(merge.files, merge.written_as)]
+    return [
+        Part(paths) for merge in merges for paths in divided(merge.files, merge.written_as, attrgetter("record_count"))
+    ]
 
 
 def _added(done: Compacted, merges: Sequence[Merge], landed: Landed) -> Compacted:

@@ -10,6 +10,7 @@ import logging
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from operator import attrgetter
 
 from pyspark.sql import SparkSession
 
@@ -17,7 +18,7 @@ from sqlext.command.change.row_level import Target
 from sqlext.command.compaction.rewrite_commit import Landed, commit_rewrite
 from sqlext.command.compaction.rewrite_options import RewriteOptions, chunks
 from sqlext.command.compaction.rewritten_by_query import rewrite_by_query
-from sqlext.command.compaction.rewritten_parts import Part, Rewritten, divided, rewrite_parts
+from sqlext.command.compaction.rewritten_parts import Part, Rewritten, rewrite_parts
 from sqlext.command.compaction.row_sort import RowSort, ZOrder
 from sqlext.command.environment import Environment
 from sqlext.command.write_operation import WriteOperation, begin_write
@@ -27,6 +28,7 @@ from sqlext.errors import SqlextError
 from sqlext.properties import DISTRIBUTION_MODE
 from sqlext.scan.deletes.dangling_deletes import dangling_deletes
 from sqlext.scan.deletes.delete_file_index import DeleteFileIndex
+from sqlext.scan.even_parts import divided
 from sqlext.scan.filter.measured_column import metrics_columns
 from sqlext.scan.rewrite_candidates import RewriteGroup, sized_groups
 from sqlext.spec.expression import Predicate
@@ -187,7 +189,9 @@ def _written(
 ) -> Rewritten:
     sort = None if by is None else RowSort(metadata.schema(), by)
     if sort is None and not moves:
-        parts = [Part(paths) for one in groups for paths in divided(one.files, one.written_as)]
+        parts = [
+            Part(paths) for one in groups for paths in divided(one.files, one.written_as, attrgetter("record_count"))
+        ]
     else:
         parts = [Part(frozenset(file.file_path for file in one.files), one.written_as) for one in groups]
     rewritten = rewrite_parts(environment, spark, target, operation, parts, sort, moves=moves)

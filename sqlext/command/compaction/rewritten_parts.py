@@ -68,17 +68,6 @@ def table_sort(metadata: TableMetadata) -> RowSort | None:
     return RowSort(metadata.schema(), metadata.sort_order()) if keeps_order(metadata) else None
 
 
-def divided(files: Sequence[ContentFile], count: int) -> Sequence[frozenset[str]]:
-    """The paths of the files in at most `count` sets with about equal numbers of rows."""
-    parts: list[list[str]] = [[] for _ in range(count)]
-    rows = [0] * count
-    for file in sorted(files, key=lambda one: one.record_count, reverse=True):
-        least = rows.index(min(rows))
-        parts[least].append(file.file_path)
-        rows[least] += file.record_count
-    return [frozenset(part) for part in parts if part]
-
-
 def rewrite_parts(
     environment: Environment,
     spark: SparkSession | None,
