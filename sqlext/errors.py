@@ -185,3 +185,8 @@ def as_state_unknown(error: SqlextError) -> CommitStateUnknown:
         return error
     parameters: dict[str, Any] = dict(error.parameters)
     return CommitStateUnknown(error.condition, **parameters)
+
+
+class OnlyByQuery(Exception):
+    """A data file that only Spark reads: it has a column of a type that is not projected without Spark, or none with a
+    field id. The argument is its path. It is no error of a statement, and is never shown."""

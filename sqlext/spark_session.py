@@ -215,6 +215,7 @@ def attach(spark: SparkSession) -> SparkSession:
         "first look": calls.first_look,
         "parse": calls.parse,
         "plan scan": scans.plan_files,
+        "read by tasks": scans.read_by_tasks,
         "stream batch": source.batch,
         "stream head": source.head,
         "stream offset": source.offset,

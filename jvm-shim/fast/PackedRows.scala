@@ -30,8 +30,9 @@ import org.apache.spark.unsafe.types.UTF8String
 import scala.jdk.CollectionConverters._
 
 object PackedRows {
-  /** The rows as packed values of one column. */
-  def of(frame: DataFrame): DataFrame = {
+  /** The rows as packed values of one column; with `byTask`, which reads them by what it knows of files, the files that
+    * have them where that is possible. */
+  def of(frame: DataFrame, byTask: Boolean): DataFrame = {
     val rows = frame.asInstanceOf[classic.DataFrame]
     val packed = AttributeReference("packed", BinaryType, nullable = false)()
     val plan = rows.queryExecution.analyzed match {
@@ -39,14 +40,14 @@ object PackedRows {
         val task = AttributeReference("task", IntegerType, nullable = false)()
         val values = RowsOfTasks(spread.partitionExpressions, spread.child, spread.optNumPartitions, task, packed)
         Project(Seq(packed), spread.copy(partitionExpressions = Seq(task), child = values))
-      case other => PackedRows(other, packed)
+      case other => PackedRows(other, packed, byTask)
     }
     SparkInternals.ofRows(PackingSession.of(rows.sparkSession), plan)
   }
 
   object Planning extends SparkStrategy {
     override def apply(plan: LogicalPlan): Seq[SparkPlan] = plan match {
-      case PackedRows(child, packed) => Seq(PackedRowsExec(planLater(child), packed))
+      case PackedRows(child, packed, byTask) => Seq(PackedRowsExec(planLater(child), packed, byTask))
       case RowsOfTasks(by, child, tasks, task, packed) =>
         Seq(RowsOfTasksExec(by, planLater(child), tasks.getOrElse(SQLConf.get.numShufflePartitions), task, packed))
       case _ => Nil
@@ -54,28 +55,31 @@ object PackedRows {
   }
 }
 
-case class PackedRows(child: LogicalPlan, packed: Attribute) extends UnaryNode {
+case class PackedRows(child: LogicalPlan, packed: Attribute, byTask: Boolean) extends UnaryNode {
   override def output: Seq[Attribute] = Seq(packed)
   override def references: AttributeSet = child.outputSet
   override def producedAttributes: AttributeSet = AttributeSet(packed)
   override protected def withNewChildInternal(newChild: LogicalPlan): LogicalPlan = copy(child = newChild)
 }
 
-case class PackedRowsExec(child: SparkPlan, packed: Attribute) extends UnaryExecNode {
+case class PackedRowsExec(child: SparkPlan, packed: Attribute, byTask: Boolean) extends UnaryExecNode {
   override def output: Seq[Attribute] = Seq(packed)
   override def references: AttributeSet = child.outputSet
   override def producedAttributes: AttributeSet = AttributeSet(packed)
   override protected def withNewChildInternal(newChild: SparkPlan): SparkPlan = copy(child = newChild)
 
   /** Seen in Spark's UI. */
-  override def nodeName: String = if (ScannedColumns.below(child).isDefined) "Pack Columns" else "Pack Rows"
+  override def nodeName: String =
+    if (files.isDefined) "Leave Files to Tasks" else if (ScannedColumns.below(child).isDefined) "Pack Columns" else "Pack Rows"
+
+  private def files: Option[FilesByTask] = if (byTask) FilesByTask.found(child).toOption else None
 
   override protected def doExecute(): RDD[InternalRow] = {
     val types = child.output.map(_.dataType).toArray
-    val packing = ScannedColumns.below(child) match {
+    val packing = files.flatMap(_.pieces.toOption).getOrElse(ScannedColumns.below(child) match {
       case Some(columns) => columns.packed(types)
       case None => child.execute().mapPartitions(rows => new Packing(types).of(rows))
-    }
+    })
     packing.mapPartitions { values =>
       val row = new GenericInternalRow(1)
       values.map { value => row.update(0, value); row }

@@ -12,6 +12,7 @@ import org.apache.spark.sql.execution.{ColumnarToRowExec, InputAdapter, ProjectE
 import org.apache.spark.sql.types.DataType
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
+import scala.annotation.tailrec
 import scala.jdk.CollectionConverters._
 
 /** A plan that gives columns, and what a plan above makes of them: expressions over its output. */
@@ -43,18 +44,37 @@ private object ScannedColumns {
     stored.nonEmpty && computed.forall(one => Packing.hasOwnForm(one.dataType) && isPure(one))
   }
 
-  private def below(plan: SparkPlan, wanted: Seq[Expression]): Option[ScannedColumns] = plan match {
-    case WholeStageCodegenExec(inner) => below(inner, wanted)
-    case InputAdapter(inner) => below(inner, wanted)
+  private def below(plan: SparkPlan, wanted: Seq[Expression]): Option[ScannedColumns] = projected(plan, wanted) match {
+    case Some((ColumnarToRowExec(source), expressions)) if expressions.forall(_.references.subsetOf(source.outputSet)) =>
+      Some(ScannedColumns(source, BindReferences.bindReferences(expressions, source.output)))
+    case _ => None
+  }
+
+  /** A plan of which another one gives columns, renamed or moved or left out, and these columns of it. */
+  def storedBelow(plan: SparkPlan): Option[(SparkPlan, Seq[Attribute])] = projected(plan, plan.output).flatMap {
+    case (below, expressions) =>
+      val columns = expressions.collect { case column: Attribute => column }
+      Option.when(columns.length == expressions.length)(withoutForm(below) -> columns)
+  }
+
+  private def withoutForm(plan: SparkPlan): SparkPlan = plan match {
+    case WholeStageCodegenExec(inner) => withoutForm(inner)
+    case InputAdapter(inner) => withoutForm(inner)
+    case ColumnarToRowExec(inner) => withoutForm(inner)
+    case other => other
+  }
+
+  /** What is below projections, and the expressions over it that they make. */
+  @tailrec private def projected(plan: SparkPlan, wanted: Seq[Expression]): Option[(SparkPlan, Seq[Expression])] = plan match {
+    case WholeStageCodegenExec(inner) => projected(inner, wanted)
+    case InputAdapter(inner) => projected(inner, wanted)
     case ProjectExec(columns, inner) =>
       val sources = wanted.map {
         case one: Attribute => columns.find(_.exprId == one.exprId).map(source)
         case _ => None
       }
-      if (sources.forall(_.isDefined)) below(inner, sources.flatten) else None
-    case ColumnarToRowExec(source) if wanted.forall(_.references.subsetOf(source.outputSet)) =>
-      Some(ScannedColumns(source, BindReferences.bindReferences(wanted, source.output)))
-    case _ => None
+      if (sources.forall(_.isDefined)) projected(inner, sources.flatten) else None
+    case other => Some(other -> wanted)
   }
 
   private def source(column: NamedExpression): Expression = column match {

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 
 from sqlext.command.plan.change_plan import Writer
 from sqlext.spark.query.driver_rows import checkpointed, estimate
-from sqlext.spark.query.write_job import WriteTask, WrittenFiles, run_few, run_write
+from sqlext.spark.query.write_job import SourceFiles, WriteTask, WrittenFiles, run_few, run_write
 from sqlext.thresholds import ALL_ROWS
 
 
@@ -29,14 +29,15 @@ def write_by(
     in_tasks: Callable[[DataFrame], DataFrame],
     arranged: Callable[[DataFrame], DataFrame] | None = None,
     fewer: FewerColumns | None = None,
+    source: SourceFiles | None = None,
 ) -> WrittenFiles:
     """Runs `task` over `rows`, on the driver or in tasks. Raises as `run_write`.
 
     `arranged` sorts rows for the driver, `in_tasks` distributes and sorts them for tasks. The driver takes `fewer`
-    instead of `rows`, unless its query may have to run again and is not repeatable.
+    instead of `rows`, unless its query may have to run again and is not repeatable. `source` is as in `run_write`.
     """
     if not writer.most_bytes:
-        return run_write(in_tasks(rows), task, writer.tasks)
+        return run_write(in_tasks(rows), task, writer.tasks, source)
     if fewer is not None:
         expected = estimate(fewer.rows, writer.most_bytes)
         if expected.is_small or expected.repeatable:
@@ -52,4 +53,4 @@ def write_by(
         if not (expected.is_small or expected.repeatable):
             rows = checkpointed(rows, writer.tasks)
         written = run_few(rows, task, most, arranged, most_bytes=writer.most_bytes)
-    return written or run_write(in_tasks(rows), task, writer.tasks)
+    return written or run_write(in_tasks(rows), task, writer.tasks, source)

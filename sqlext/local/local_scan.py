@@ -8,12 +8,12 @@ import pyarrow as pa
 from pyroaring import BitMap64
 
 from sqlext.command.environment import Environment
-from sqlext.errors import UnsupportedError
+from sqlext.errors import OnlyByQuery, UnsupportedError
 from sqlext.local.condition_value import Columns
 from sqlext.local.row_condition import RowCondition
 from sqlext.scan import placed_rows
 from sqlext.scan.files.readable_files import require_allowed
-from sqlext.scan.live_rows import OnlyByQuery, RowColumns, live_rows
+from sqlext.scan.live_rows import RowColumns, live_rows
 from sqlext.scan.placed_rows import PlacedRows, places_of
 from sqlext.scan.scan_plan import FileScanTask, ScanPlan
 from sqlext.spark.catalog.session_catalogs import TableVersion

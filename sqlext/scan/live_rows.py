@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 from uuid import UUID
 
@@ -14,7 +16,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pyroaring import BitMap64
 
-from sqlext.errors import CorruptionError, NotFoundError
+from sqlext.errors import CorruptionError, NotFoundError, OnlyByQuery
 from sqlext.scan.scan_plan import FileScanTask
 from sqlext.spec.arrow_field_id import fields_by_id
 from sqlext.spec.manifests.content_file import ContentFile
@@ -54,10 +56,6 @@ class RowColumns:
         return pa.schema([*((one.name, one.type) for one in self.arrow), *numbers])
 
 
-class OnlyByQuery(Exception):
-    """A data file has a column of a type that is not projected here, or none with a field id: Spark reads it."""
-
-
 def unread_type(schema: Schema) -> str | None:
     """Which type of a table's columns is not read here, in words; None if all are."""
     if any(isinstance(schema.field(id).type, VariantType | UnknownType) for id in schema.field_ids):
@@ -76,6 +74,7 @@ def live_rows(
     source: int | None = None,
     ordinals: bool = False,
     threads: bool = True,
+    span: range | None = None,
 ) -> Iterator[pa.RecordBatch]:
     """The rows that are not deleted by position, in order, in batches of `RowColumns.shape`; equality deletes are
     ignored.
@@ -83,17 +82,23 @@ def live_rows(
     With `lineage` the columns `_row_id` and `_last_updated_sequence_number` follow (spec: Row Lineage), and with
     `source` the columns `ORIGIN_COLUMNS`: this number, and the row's position or, with `ordinals`, its number among the
     rows that are not deleted, from 0. Columns without field ids in the file count as missing. Unless `threads`, which a
-    task of Spark has no cores for, one thread decodes all columns. Raises OnlyByQuery before the first row,
-    NotFoundError or CorruptionError naming the file.
+    task of Spark has no cores for, one thread decodes all columns. With `span` only row groups that begin in these
+    bytes of the file are read. Raises OnlyByQuery, with the path, before the first row, NotFoundError or
+    CorruptionError naming the file.
     """
     path = task.file.file_path
     try:
-        with _opened(io, task.file) as opened, pq.ParquetFile(opened) as file:
+        with opened(io, task.file) as stored, pq.ParquetFile(stored, pre_buffer=True) as file:
             there = fields_by_id(file.schema_arrow)
             wanted = [there.get(field.id) for field in columns.fields]
-            if not there or not all(map(_is_taken, columns.arrow, wanted)):
+            if not there or not all(map(is_taken, columns.arrow, wanted)):
                 raise OnlyByQuery(path)
-            yield from _projected(file, task, columns, wanted, there if lineage else None, source, ordinals, threads)
+            groups: Sequence[int] = range(file.num_row_groups)
+            if span is not None:
+                groups = groups_in(file.metadata, span, task.file.file_size_in_bytes)
+            yield from _projected(
+                file, task, columns, wanted, there if lineage else None, source, ordinals, threads, groups
+            )
     except FileNotFoundError as error:
         raise NotFoundError("FILE_NOT_FOUND", path=path, kind=_KIND) from error
     except (pa.ArrowException, OSError, ValueError) as error:
@@ -109,20 +114,21 @@ def _projected(
     source: int | None,
     ordinals: bool,
     threads: bool,
+    groups: Sequence[int],
 ) -> Iterator[pa.RecordBatch]:
-    """As `live_rows`; `lineage` are the file's columns by field id, None if lineage is not asked for."""
+    """As `live_rows`, of row groups; `lineage` are the file's columns by field id, None if lineage is not asked for."""
     moved = (
         [] if lineage is None else [lineage[field.id].name for field in (ROW_ID, LAST_UPDATED) if field.id in lineage]
     )
     names = [*(field.name for field in wanted if field is not None), *moved]
     live = None if task.position_deletes is None else _live(task.deleted_positions(), file.metadata.num_rows)
     shape = columns.shape(lineage=lineage is not None, origins=source is not None)
-    start = kept = 0
+    start, kept = _rows_before(file.metadata, groups), 0
     parallel = threads and task.file.file_size_in_bytes > _WHOLE_BYTES
-    for batch in file.iter_batches(_batch_rows(file.metadata), columns=names, use_threads=parallel):
+    for batch in batches_of(file, groups, names, threads=parallel):
         count = batch.num_rows
         rows = [
-            _default(told, field.type, count) if found is None else _typed(batch.column(found.name), field.type)
+            _default(told, field.type, count) if found is None else typed(batch.column(found.name), field.type)
             for told, field, found in zip(columns.fields, columns.arrow, wanted, strict=True)
         ]
         if lineage is not None:
@@ -141,7 +147,54 @@ def _projected(
             yield pa.RecordBatch.from_arrays(rows, schema=shape)
 
 
-def _opened(io: FileIO, file: ContentFile) -> Any:
+def groups_in(footer: pq.FileMetaData, span: range, size: int) -> Sequence[int]:
+    """The row groups with rows that begin in these bytes of a file of `size` bytes, so that each is in one of the spans
+    that make up the file. Raises ValueError for a footer whose row groups do not follow each other in the file."""
+    groups = [index for index in range(footer.num_row_groups) if footer.row_group(index).num_rows]
+    starts = [_start(footer.row_group(index)) for index in groups]
+    if any(one >= next for one, next in pairwise([-1, *starts, size])):
+        raise ValueError("its row groups do not follow each other")
+    return groups[bisect_left(starts, span.start) : bisect_left(starts, span.stop)]
+
+
+def _start(group: pq.RowGroupMetaData) -> int:
+    column = group.column(0)
+    places = (column.dictionary_page_offset, column.data_page_offset)
+    first: int = min(place for place in places if place)
+    return first
+
+
+def batches_of(
+    file: pq.ParquetFile, groups: Sequence[int], columns: Sequence[str], *, threads: bool
+) -> Iterator[pa.RecordBatch]:
+    """The rows of row groups, in order. A file with `pre_buffer` reads a large group, or some small ones, at once: from
+    an object store in a few requests, where each column chunk would be one."""
+    rows = _batch_rows(file.metadata)
+    for together in _runs(file.metadata, groups):
+        yield from file.iter_batches(rows, row_groups=together, columns=columns, use_threads=threads)
+
+
+def _runs(footer: pq.FileMetaData, groups: Sequence[int]) -> Iterator[Sequence[int]]:
+    """The row groups in runs, each of one group or of some with few bytes."""
+    run: list[int] = []
+    size = 0
+    for group in groups:
+        own = footer.row_group(group).total_byte_size
+        if run and size + own > _BATCH_BYTES:
+            yield run
+            run, size = [], 0
+        run.append(group)
+        size += own
+    if run:
+        yield run
+
+
+def _rows_before(footer: pq.FileMetaData, groups: Sequence[int]) -> int:
+    """The rows of a file in front of these row groups."""
+    return sum(footer.row_group(index).num_rows for index in range(groups[0])) if groups else 0
+
+
+def opened(io: FileIO, file: ContentFile) -> Any:
     """The file's bytes; a small file is read at once."""
     if file.file_size_in_bytes > _WHOLE_BYTES:
         return io.open_input(file.file_path)
@@ -155,7 +208,7 @@ def _batch_rows(footer: pq.FileMetaData) -> int:
     return max(_LEAST_ROWS, min(_MOST_ROWS, fitting))
 
 
-def _is_taken(column: pa.Field, stored: pa.Field | None) -> bool:
+def is_taken(column: pa.Field, stored: pa.Field | None) -> bool:
     """Whether a column of the file, None if missing, can be cast to the table's type without loss."""
     if stored is None or _is_same(stored.type, column.type):
         return True
@@ -185,7 +238,7 @@ def _is_same(stored: pa.DataType, own: pa.DataType) -> bool:
     )
 
 
-def _typed(column: pa.Array, type: pa.DataType) -> pa.Array:
+def typed(column: pa.Array, type: pa.DataType) -> pa.Array:
     if isinstance(column.type, pa.BaseExtensionType):
         column = column.storage
     return column if column.type == type else column.cast(type)

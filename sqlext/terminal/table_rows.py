@@ -9,9 +9,9 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 import typer
 
-from sqlext.errors import AnalysisError, UnsupportedError
+from sqlext.errors import AnalysisError, OnlyByQuery, UnsupportedError
 from sqlext.scan.files.readable_files import require_allowed
-from sqlext.scan.live_rows import OnlyByQuery, RowColumns, live_rows
+from sqlext.scan.live_rows import RowColumns, live_rows
 from sqlext.scan.metadata_tables.metadata_table import TableState
 from sqlext.scan.resolved_keys import ResolvedKeys, can_resolve
 from sqlext.scan.scan_plan import FileScanTask, ScanPlan, plan_scan

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from sqlext.errors import SqlextError, StorageError
+from sqlext.errors import OnlyByQuery, SqlextError, StorageError
 from sqlext.spec.manifests.row_origins import head_of
 from sqlext.storage.file_io import FileIO
 from sqlext.write.commit_message import (
@@ -41,6 +41,8 @@ TaskIdentity = Callable[[], tuple[int, int]]
 
 
 COPIES = "copies"
+BY_QUERY = "files that only a query can read"
+"""The count of a task that has met such a file, and has left no file of its own."""
 # The most bytes of a file's row origins in a message; more are stored beside the file.
 _MOST_ORIGINS_BYTES = 4 * 1024 * 1024
 
@@ -137,6 +139,8 @@ def _run(
     except BaseException as error:
         if work is not None:
             work.abort()
+        if isinstance(error, OnlyByQuery):
+            return [counts_message({BY_QUERY: 1})]
         if not isinstance(error, Exception):
             raise
         return [error_message(_reported(error))]

@@ -18,7 +18,7 @@ from pyspark.sql import Column, DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from sqlext.command.change.checked_rows import with_task_count
-from sqlext.command.change.copied_file import BY_QUERY, CopiedColumns, FileCopy, copy_files
+from sqlext.command.change.copied_file import CopiedColumns, FileCopy, copy_files
 from sqlext.command.change.distribution import distribute, keeps_order
 from sqlext.command.change.file_copies import FileCopies, united, why_by_query
 from sqlext.command.change.row_change import RowChange
@@ -38,6 +38,7 @@ from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.sql.tokens.quoting import quote_identifier
 from sqlext.write.arrow_schema import schema_to_arrow
 from sqlext.write.row_operation import INSERT, UPDATE
+from sqlext.write.task import BY_QUERY
 from sqlext.write.write_plan import WritePlan
 
 _TASK, _NUMBER, _COPY, _POSITION = "__sqlext_task", "__sqlext_number", "__sqlext_copy", "__sqlext_position"

@@ -18,14 +18,14 @@ from numpy.typing import NDArray
 from pyroaring import BitMap64
 
 from sqlext.scan.files.file_columns import PARQUET
-from sqlext.scan.live_rows import OnlyByQuery, RowColumns, live_rows
+from sqlext.scan.live_rows import RowColumns, live_rows
 from sqlext.scan.scan_plan import FileScanTask
 from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.manifests.row_lineage import ROW_ID
 from sqlext.spec.schema import Schema
 from sqlext.storage.file_io import FileIO
 from sqlext.write.alignment import Aligner
-from sqlext.write.commit_message import TaskMessage, counts_message, file_message
+from sqlext.write.commit_message import TaskMessage, file_message
 from sqlext.write.data_writer import DataWriter
 from sqlext.write.task import TaskIdentity, WriteTask, write_task
 from sqlext.write.write_plan import WritePlan
@@ -35,9 +35,6 @@ PLACE_COLUMNS = 2
 
 # New values wait until there are so many bytes of them; and of rows of the file so many are taken together.
 _WAITING_BYTES, _TOGETHER_BYTES = 16 * 1024 * 1024, 256 * 1024 * 1024
-
-BY_QUERY = "files that only a query can read"
-"""The count of a task that has met such a file, and has written no file."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,38 +110,22 @@ class _Copies:
         self._writers = [DataWriter(io, plan, task_id, attempt)]
         self._finished: list[ContentFile] = []
         self._copied: _CopiedRows | None = None
-        self._by_query = False
 
     def write(self, batch: pa.RecordBatch) -> None:
-        if self._by_query:
-            return
-        try:
-            begins = np.flatnonzero(batch.column(0).is_valid().to_numpy(zero_copy_only=False)).tolist()
-            self._take(batch.slice(0, begins[0] if begins else batch.num_rows))
-            for start, end in pairwise([*begins, batch.num_rows]):
-                self._end()
-                self._begin(FileCopy.unpacked(batch.column(0)[start].as_py()))
-                self._take(batch.slice(start + 1, end - start - 1))
-        except OnlyByQuery:
-            self._leave()
+        begins = np.flatnonzero(batch.column(0).is_valid().to_numpy(zero_copy_only=False)).tolist()
+        self._take(batch.slice(0, begins[0] if begins else batch.num_rows))
+        for start, end in pairwise([*begins, batch.num_rows]):
+            self._end()
+            self._begin(FileCopy.unpacked(batch.column(0)[start].as_py()))
+            self._take(batch.slice(start + 1, end - start - 1))
 
     def close(self) -> list[TaskMessage]:
-        try:
-            if not self._by_query:
-                self._end()
-        except OnlyByQuery:
-            self._leave()
-        if self._by_query:
-            return [counts_message({BY_QUERY: 1})]
+        self._end()
         return [file_message(file) for file in (*self._finished, *self._writers[-1].close())]
 
     def abort(self) -> None:
         for writer in self._writers:
             writer.abort()
-
-    def _leave(self) -> None:
-        self.abort()
-        self._by_query, self._copied = True, None
 
     def _begin(self, copy: FileCopy) -> None:
         if self._plan.sort_order_id and self._copied is not None:

@@ -18,7 +18,7 @@ from pyspark.sql import functions as F
 from sqlext.command.plan.change_plan import Writer
 from sqlext.command.writing import write_by
 from sqlext.properties import DISTRIBUTION_MODE
-from sqlext.spark.query.write_job import WriteTask, WrittenFiles
+from sqlext.spark.query.write_job import SourceFiles, WriteTask, WrittenFiles
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.schema import Schema
 from sqlext.spec.sort_order import SortField, SortOrder
@@ -78,17 +78,28 @@ def order(rows: DataFrame, metadata: TableMetadata, *, one_task: bool = False) -
 
 
 def write_distributed(
-    rows: DataFrame, metadata: TableMetadata, task: WriteTask, writer: Writer, tasks: int | None = None
+    rows: DataFrame,
+    metadata: TableMetadata,
+    task: WriteTask,
+    writer: Writer,
+    tasks: int | None = None,
+    source: SourceFiles | None = None,
 ) -> WrittenFiles:
-    """Runs a write task over rows in the table's distribution and order; see `distribute` for `tasks`. Raises as
-    `write_by`."""
+    """Runs a write task over rows in the table's distribution and order; see `distribute` for `tasks`, and `run_write`
+    for `source`. Raises as `write_by`."""
     return write_by(
         writer,
         rows,
         task,
-        lambda spread: order(distribute(spread, metadata, tasks), metadata),
+        partial(in_distribution, metadata=metadata, tasks=tasks),
         arrangement(metadata),
+        source=source,
     )
+
+
+def in_distribution(rows: DataFrame, metadata: TableMetadata, tasks: int | None = None) -> DataFrame:
+    """The rows as tasks get them: distributed and ordered."""
+    return order(distribute(rows, metadata, tasks), metadata)
 
 
 def arrangement(metadata: TableMetadata) -> Callable[[DataFrame], DataFrame] | None:

@@ -18,7 +18,7 @@ class Explanation:
 
     `change` is that of a plan that computes the changed rows by one SELECT, which is `rows` then. `expected_rows`: how
     many rows it probably writes or deletes, by statistics; None if unknown. `replaced` selects the rows that an
-    overwrite of a partition removes.
+    overwrite of a partition removes. `source`, in words: who reads the files of the query if tasks write its rows.
     """
 
     target: Target
@@ -27,3 +27,4 @@ class Explanation:
     change: RowChange | None = None
     expected_rows: int | None = None
     replaced: Predicate | None = None
+    source: str | None = None

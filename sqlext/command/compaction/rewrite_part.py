@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from sqlext.command.compaction.row_sort import RowSort
-from sqlext.errors import SqlextError
-from sqlext.scan.live_rows import OnlyByQuery, RowColumns, live_rows
+from sqlext.errors import OnlyByQuery, SqlextError
+from sqlext.scan.live_rows import RowColumns, live_rows
 from sqlext.scan.scan_plan import FileScanTask
 from sqlext.storage.file_io import FileIO
 from sqlext.write.commit_message import TaskMessage, decode_messages

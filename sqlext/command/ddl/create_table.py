@@ -170,7 +170,8 @@ def _define(
         try:
             with operation.cleaned_on_failure():
                 rows = align(spark, query, name.parts, definition.schema, by_name=False)
-                files = write_files(operation, metadata, rows, plan_insert(environment.planning).writer).data_files
+                writer = plan_insert(environment.planning).writer
+                files = write_files(environment, operation, metadata, rows, writer).data_files
                 require_distinct_files(catalog.io, metadata, files, str(name))
                 initial = AppendFiles(files)
         except BaseException:

@@ -3,6 +3,8 @@ read and write, what its commit may conflict with, and Spark's plan of the query
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from pyspark.sql import SparkSession
 
 from sqlext.command.change.explanation import Explanation
@@ -23,12 +25,18 @@ def explain(environment: Environment, spark: SparkSession, statement: Explain) -
     the sample by which the mode `auto` is predicted."""
     explained = _explanation(environment, spark, statement)
     sections = (
-        ("Strategy", explained.plan.lines()),
+        ("Strategy", _strategy(explained)),
         ("Files", file_lines(environment, explained)),
         ("Commit", commit_lines(environment, spark, explained)),
     )
     text = "".join("\n".join([f"== {title} ==", *lines, "", ""]) for title, lines in sections)
     return Outcome([[text + explained_plan(explained.rows, statement.mode)]])
+
+
+def _strategy(explained: Explanation) -> Iterator[str]:
+    yield from explained.plan.lines()
+    if explained.source is not None:
+        yield f"  {explained.source}"
 
 
 def _explanation(environment: Environment, spark: SparkSession, statement: Explain) -> Explanation:

@@ -17,7 +17,7 @@ from sqlext.command.change.schema_evolution import grown_for_rows, merges_schema
 from sqlext.command.dml.literal_insert import append_literals, literal_rows
 from sqlext.command.dml.literal_upsert import plan_of_given, takes_whole_rows
 from sqlext.command.dml.on_conflict import explain_on_conflict, insert_on_conflict, require_key_named
-from sqlext.command.dml.row_write import write_rows_to
+from sqlext.command.dml.row_write import explained_source, write_rows_to
 from sqlext.command.dml.static_partition import replaced_partition, require_constants, static_partition
 from sqlext.command.dml.write_mode import WriteMode, asked_mode, in_tasks, is_upsert, with_options
 from sqlext.command.environment import Environment
@@ -147,7 +147,8 @@ class _Rows:
         target, rows, replaced = self.source.target, self.source.rows, self.mode.replaced
         expected = source_size(environment, rows).rows
         replaced_rows = None if replaced is None else replaced.row_filter
-        return Explanation(target, self.plan, rows, expected_rows=expected, replaced=replaced_rows)
+        source = explained_source(environment, target, rows, self.plan.writer)
+        return Explanation(target, self.plan, rows, expected_rows=expected, replaced=replaced_rows, source=source)
 
 
 def insert(environment: Environment, spark: SparkSession, statement: Insert) -> Outcome:

@@ -9,7 +9,7 @@ from pyroaring import BitMap64
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.command.change.checked_rows import with_violations
-from sqlext.command.change.distribution import write_distributed
+from sqlext.command.change.distribution import in_distribution, write_distributed
 from sqlext.command.change.enforced_key import Removed, is_enforced, require_unique_keys
 from sqlext.command.change.row_level import Target, commit_change
 from sqlext.command.dml.replaced_rows import remove_rows
@@ -22,11 +22,15 @@ from sqlext.commit.actions.append import AppendFiles
 from sqlext.commit.actions.overwrite import OverwriteFiles
 from sqlext.commit.actions.overwrite_rows import OverwriteRows
 from sqlext.commit.actions.row_delta import RowDelta
+from sqlext.commit.snapshot.own_files import delete_files
 from sqlext.scan.filter.file_filter import FileFilter, partition_key
-from sqlext.spark.query.write_job import WrittenFiles, task_identity
+from sqlext.spark.catalog.table_handle import TableHandle
+from sqlext.spark.query.packed_rows import why_by_query
+from sqlext.spark.query.write_job import SourceFiles, WrittenFiles, task_identity
 from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.metadata.table_metadata import TableMetadata
+from sqlext.storage.file_io import FileIO
 from sqlext.write.task import write_rows
 
 
@@ -37,7 +41,7 @@ def write_rows_to(environment: Environment, target: Target, rows: DataFrame, mod
     """
 
     def write(operation: WriteOperation) -> WrittenFiles:
-        return write_files(operation, target.written_as, rows, writer)
+        return write_files(environment, operation, target.written_as, rows, writer)
 
     return commit_written(environment, rows.sparkSession, target, mode, write)
 
@@ -68,11 +72,35 @@ def commit_written(
     return sum(file.record_count for file in files)
 
 
-def write_files(operation: WriteOperation, metadata: TableMetadata, rows: DataFrame, writer: Writer) -> WrittenFiles:
+def write_files(
+    environment: Environment, operation: WriteOperation, metadata: TableMetadata, rows: DataFrame, writer: Writer
+) -> WrittenFiles:
     """Writes the rows to data files by the writer of a plan. Raises DataError for a violated constraint, and
     StorageError."""
     rows = with_violations(rows, operation.plan)
-    return write_distributed(rows, metadata, write_rows(operation.plan, task_identity=task_identity), writer)
+    task = write_rows(operation.plan, task_identity=task_identity)
+    source = _source(environment, operation) if writer.reads_files else None
+    return write_distributed(rows, metadata, task, writer, source=source)
+
+
+def explained_source(environment: Environment, target: Target, rows: DataFrame, writer: Writer) -> str:
+    """Who reads the files of a query if tasks write its rows, in words."""
+    if not writer.reads_files:
+        return "tasks get rows from Spark: sqlext.plan.force says so"
+    plan = begin_write(target.written_as, target.version.io, str(target.name), environment.rng).plan
+    why = why_by_query(in_distribution(with_violations(rows, plan), target.written_as))
+    if why is None:
+        return "tasks read the files of the query themselves"
+    return f"tasks get rows from Spark: {why}"
+
+
+def _source(environment: Environment, operation: WriteOperation) -> SourceFiles:
+    catalogs = environment.catalogs
+
+    def stores(handles: Sequence[str]) -> Mapping[str, FileIO]:
+        return {handle: catalogs.store(TableHandle.decode(handle)) for handle in handles}
+
+    return SourceFiles(stores, lambda files: delete_files(operation.io, (file.file_path for file in files)))
 
 
 def _removed(

@@ -87,7 +87,7 @@ class Writer:
     `too_many` says. With `tries_filtered` it tries only if a condition of the query may leave few rows. `given`:
     the driver has the rows already. Up to `completed_rows` rows, the driver reads columns that the change does not
     assign from the data files of the replaced rows, instead of the query. At most `tasks` tasks write; None: as
-    many as Spark chooses.
+    many as Spark chooses. With `reads_files` they read the files of a query that gives columns as they are.
     """
 
     most_bytes: int
@@ -96,6 +96,7 @@ class Writer:
     completed_rows: int = 0
     given: bool = False
     tasks: int | None = None
+    reads_files: bool = False
 
     def __str__(self) -> str:
         if self.given:

@@ -62,7 +62,8 @@ def plan_insert(
     reason = _INSERTED[way]
     if way is Way.APPEND and is_enforced:
         reason = "new keys are looked up in the table first, since its key is enforced"
-    writer = replace(planning.writer(), given=is_given and not planning.in_tasks)
+    given = is_given and not planning.in_tasks
+    writer = replace(planning.writer(), given=given, reads_files=not planning.source_by_query)
     return ChangePlan(way, reason, writer)
 
 

@@ -12,6 +12,7 @@ from sqlext.thresholds import ALL_ROWS, PREFIX, Thresholds, setting
 
 FORCE = f"{PREFIX}force"
 ON_DRIVER, IN_TASKS = "driver", "tasks"
+SOURCE_BY_QUERY = "source-by-query"
 FORCED_WAYS: Mapping[str, Way] = {
     way.value: way
     for way in (Way.EQUALITY, Way.LOOK_UP, Way.COPY_ON_WRITE, Way.COPY_BY_QUERY, Way.AUTO, Way.MERGE_ON_READ)
@@ -21,12 +22,13 @@ FORCED_WAYS: Mapping[str, Way] = {
 @dataclass(frozen=True, slots=True)
 class Planning:
     """`forced_ways` are preferred by statements that admit them. `forced_writer` is `ON_DRIVER`, for all rows that fit
-    into it, or `IN_TASKS`, for all rows, including literals. `tasks` is the most tasks of a write, if its options limit
-    them."""
+    into it, or `IN_TASKS`, for all rows, including literals. With `source_by_query` Spark reads the source of every
+    INSERT. `tasks` is the most tasks of a write, if its options limit them."""
 
     thresholds: Thresholds = field(default_factory=Thresholds)
     forced_ways: frozenset[Way] = frozenset()
     forced_writer: str | None = None
+    source_by_query: bool = False
     tasks: int | None = None
 
     @classmethod
@@ -38,17 +40,20 @@ class Planning:
             if name not in known:
                 way_out = suggestion(name, known, f"There are {', '.join(sorted(known))}.")
                 raise AnalysisError("SETTING_UNKNOWN", name=name, way_out=way_out)
-        ways, writer = set(), None
+        ways, writer, source_by_query = set(), None, False
         text = settings.get(FORCE, "")
         for name in filter(None, (part.strip().lower() for part in text.split(","))):
             if name in (ON_DRIVER, IN_TASKS) and writer in (None, name):
                 writer = name
+            elif name == SOURCE_BY_QUERY:
+                source_by_query = True
             elif name in FORCED_WAYS:
                 ways.add(FORCED_WAYS[name])
             else:
-                allowed = f"a list, separated by commas, of {', '.join([*FORCED_WAYS, f'{ON_DRIVER} or {IN_TASKS}'])}"
+                names = ", ".join([*FORCED_WAYS, SOURCE_BY_QUERY, f"{ON_DRIVER} or {IN_TASKS}"])
+                allowed = f"a list, separated by commas, of {names}"
                 raise AnalysisError("SETTING_INVALID", name=FORCE, value=text, allowed=allowed)
-        return cls(Thresholds.of(settings), frozenset(ways), writer)
+        return cls(Thresholds.of(settings), frozenset(ways), writer, source_by_query)
 
     @property
     def in_tasks(self) -> bool:

@@ -15,11 +15,11 @@ import pyarrow as pa
 from pyroaring import BitMap64
 from pyspark.sql import Row, SparkSession
 
-from sqlext.errors import SqlextError
+from sqlext.errors import OnlyByQuery, SqlextError
 from sqlext.scan.files.file_columns import all_by_field_id
 from sqlext.scan.files.readable_files import require_allowed
 from sqlext.scan.key_lookup import find_keys, lookup_bytes
-from sqlext.scan.live_rows import OnlyByQuery, RowColumns, live_rows
+from sqlext.scan.live_rows import RowColumns, live_rows
 from sqlext.scan.placed_rows import rows_at
 from sqlext.scan.scan_plan import FileScanTask, ScanPlan
 from sqlext.spark.bridge.pyspark_values import (

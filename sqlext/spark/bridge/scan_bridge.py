@@ -10,11 +10,13 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import pyarrow as pa
+from pyspark.sql.types import StructType as SparkStruct
 
 from sqlext.scan.deletes.delete_file_index import sequence_number
 from sqlext.scan.deletes.live_deletes import EqualityDeletes, LiveDeletes, live_deletes
 from sqlext.scan.deletes.position_delete import PositionDeleteCache
 from sqlext.scan.equality_delete_effects import ApplicableEqualityDeletes, applicable_equality_deletes
+from sqlext.scan.file_piece import FilePiece
 from sqlext.scan.files.byte_cache import ByteCache
 from sqlext.scan.files.file_columns import FileColumnsCache, Reading, all_by_field_id
 from sqlext.scan.files.manifest_cache import ManifestCache, data_file_count
@@ -24,6 +26,7 @@ from sqlext.scan.metadata_tables.metadata_table import TableState
 from sqlext.scan.metadata_tables.registry import METADATA_TABLES
 from sqlext.scan.resolved_keys import ResolvedKeys, can_resolve, has_few_files
 from sqlext.scan.scan_plan import FileScanTask, ScanPlan, plan_scan
+from sqlext.spark.catalog.arrow_types import to_arrow_schema
 from sqlext.spark.catalog.evolved_structs import evolved_structs
 from sqlext.spark.catalog.hidden_columns import stored_partition
 from sqlext.spark.catalog.partition_grouping import grouping_keys
@@ -41,6 +44,7 @@ from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.name_mapping import NameMapping
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import DoubleType, FloatType, ListType, MapType, StructType, UuidType
+from sqlext.storage.file_io import LocalFileIO
 from sqlext.thresholds import Thresholds
 
 _NOT_PUSHED_TO_PARQUET = (FloatType, DoubleType, StructType, ListType, MapType, UuidType)
@@ -272,6 +276,14 @@ class ScanBridge:
         version = self._catalogs.version(TableHandle.decode(arguments["table"]))
         grown, renewed = evolved_structs(version.metadata, version.schema)
         return {"grown": grown, "renewed": renewed}
+
+    def read_by_tasks(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Answers "read by tasks": why Spark has to read a file, in words, or null."""
+        piece = FilePiece.of(arguments)
+        handle = None if piece.table is None else TableHandle.decode(piece.table)
+        io = LocalFileIO() if handle is None else self._catalogs.store(handle)
+        types = to_arrow_schema(SparkStruct.fromJson(json.loads(arguments["types"])))
+        return {"why": piece.why_by_query(io, types)}
 
     def metadata_rows(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Answers "metadata rows": the rows of a metadata table, in order, as Arrow streams in Base64."""

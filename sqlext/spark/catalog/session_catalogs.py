@@ -132,10 +132,14 @@ class Catalogs:
         assert missing is not None
         raise missing
 
+    def store(self, handle: TableHandle) -> FileIO:
+        """What reads the files of a table."""
+        return self.path_io if handle.catalog is None else self.catalog(handle.catalog).io
+
     def version(self, handle: TableHandle) -> TableVersion:
         """The version that `handle` names; reads its metadata file unless remembered. Raises NotFoundError for another
         table at the location, and as `FileIO.read` and `decode_table_metadata`."""
-        io = self.path_io if handle.catalog is None else self.catalog(handle.catalog).io
+        io = self.store(handle)
         metadata = self.remembered.at(handle.metadata_location)
         if metadata is None or metadata.table_uuid != handle.table_uuid:
             metadata = decode_table_metadata(io.read(handle.metadata_location), handle.metadata_location)

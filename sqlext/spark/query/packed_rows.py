@@ -3,45 +3,87 @@
 A value has the number of its rows, the number and the sizes of its buffers, and the buffers, each from a multiple of
 eight bytes on; all numbers are int64. The buffers are those of the columns, in Arrow's order. Decimals of up to 18
 digits are int64, unscaled.
+
+A value may have, in place of rows, a piece of a file whose rows the task reads itself: -1, and what
+`FilePiece.unpacked` takes.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql.types import DecimalType, StructType
 
+from sqlext.errors import OnlyByQuery
+from sqlext.scan.file_piece import FilePiece
 from sqlext.spark.catalog.arrow_types import to_arrow_schema
 from sqlext.spark.shim.java_objects import java_rows, shim_object
+from sqlext.storage.file_io import FileIO, LocalFileIO
 
 _MAX_LONG_DIGITS = 18
 _NUMBER_BYTES = 8
+_PIECE = -1
 # The JVM leaves out the offsets of no lists.
 _NO_VALUES = pa.py_buffer(bytes(_NUMBER_BYTES))
 
 
-def packed(rows: DataFrame) -> DataFrame:
-    """The rows as values of one binary column."""
-    return DataFrame(shim_object(rows.sparkSession, "PackedRows").of(java_rows(rows)), rows.sparkSession)
+@dataclass(frozen=True, slots=True)
+class PackedColumns:
+    """The columns of packed values: as `buffers` they come from the JVM, and as `types` they are in files. `stores` are
+    those of the tables that the query reads, by their handles."""
+
+    buffers: pa.Schema
+    types: pa.Schema
+    stores: Mapping[str, FileIO]
+
+    @classmethod
+    def of(cls, columns: StructType, stores: Mapping[str, FileIO]) -> PackedColumns:
+        """The columns of a query."""
+        types = to_arrow_schema(columns)
+        buffers = types
+        for number, column in enumerate(columns.fields):
+            if isinstance(column.dataType, DecimalType) and column.dataType.precision <= _MAX_LONG_DIGITS:
+                buffers = buffers.set(number, buffers.field(number).with_type(pa.int64()))
+        return cls(buffers, types, stores)
+
+    def unpacked(self, values: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Batches of the values' rows, which keep the memory of a value that has rows. Raises OnlyByQuery for a file
+        that is not read without Spark."""
+        for batch in values:
+            for value in batch.column(0):
+                buffer = value.as_buffer()
+                if np.frombuffer(buffer, np.int64, 1)[0] == _PIECE:
+                    yield from self._read(FilePiece.unpacked(buffer[_NUMBER_BYTES:].to_pybytes()))
+                else:
+                    yield _batch(buffer, self.buffers)
+
+    def _read(self, piece: FilePiece) -> Iterator[pa.RecordBatch]:
+        io = LocalFileIO() if piece.table is None else self.stores.get(piece.table)
+        if io is None:
+            raise OnlyByQuery(piece.path)
+        return piece.rows(io, self.types)
 
 
-def packed_schema(columns: StructType) -> pa.Schema:
-    """What `unpacked` gives for rows of these columns."""
-    schema = to_arrow_schema(columns)
-    for number, column in enumerate(columns.fields):
-        if isinstance(column.dataType, DecimalType) and column.dataType.precision <= _MAX_LONG_DIGITS:
-            schema = schema.set(number, schema.field(number).with_type(pa.int64()))
-    return schema
+def packed(rows: DataFrame, *, by_task: bool = False) -> DataFrame:
+    """The rows as values of one binary column; with `by_task` as pieces of files, where their columns are all that the
+    query gives."""
+    return DataFrame(shim_object(rows.sparkSession, "PackedRows").of(java_rows(rows), by_task), rows.sparkSession)
 
 
-def unpacked(values: Iterator[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """A batch for each of the values, which keep their memory."""
-    for batch in values:
-        for value in batch.column(0):
-            yield _batch(value.as_buffer(), schema)
+def read_tables(rows: DataFrame) -> Sequence[str]:
+    """The handles of the tables that a query reads."""
+    return list(shim_object(rows.sparkSession, "FilesByTask").tables(java_rows(rows)))
+
+
+def why_by_query(rows: DataFrame) -> str | None:
+    """Why a query's rows cannot come as pieces of files, in words. For this it is planned, and its first file
+    opened."""
+    why: str | None = shim_object(rows.sparkSession, "FilesByTask").whyNot(java_rows(rows))
+    return why
 
 
 def _batch(value: pa.Buffer, schema: pa.Schema) -> pa.RecordBatch:

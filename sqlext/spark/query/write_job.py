@@ -28,10 +28,11 @@ from sqlext.spark.query.driver_rows import (
     collect_written,
     require_levels,
 )
-from sqlext.spark.query.packed_rows import packed, packed_schema, unpacked
+from sqlext.spark.query.packed_rows import PackedColumns, packed, read_tables
 from sqlext.spark.shim.java_objects import java_context
 from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.manifests.row_origins import RowOrigins, row_origins
+from sqlext.storage.file_io import FileIO
 from sqlext.thresholds import ALL_ROWS
 from sqlext.write.commit_message import (
     MESSAGE_SCHEMA,
@@ -43,6 +44,7 @@ from sqlext.write.commit_message import (
     origins_location,
 )
 from sqlext.write.row_operation import MATCH, UPDATE
+from sqlext.write.task import BY_QUERY
 from sqlext.write.violated_rows import TASKS
 
 WriteTask = Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]
@@ -79,6 +81,15 @@ class WrittenFiles:
         return {one.path: row_origins(one.payload, sources, stored.get(one.path), dead) for one in self.origin_messages}
 
 
+@dataclass(frozen=True, slots=True)
+class SourceFiles:
+    """Lets tasks read the files of a query themselves. `stores` gives those of the tables with these handles, and
+    `discard` removes what tasks have written if one of them met a file that only Spark reads."""
+
+    stores: Callable[[Sequence[str]], Mapping[str, FileIO]]
+    discard: Callable[[Iterable[ContentFile]], None]
+
+
 def task_identity() -> tuple[int, int]:
     """The running task's partition number and its attempt id, unique in the application; (0, 0) on the driver.
 
@@ -88,16 +99,29 @@ def task_identity() -> tuple[int, int]:
     return (0, 0) if context is None else (context.partitionId(), context.taskAttemptId())
 
 
-def run_write(rows: DataFrame, task: WriteTask, tasks: int | None = None) -> WrittenFiles:
+def run_write(
+    rows: DataFrame, task: WriteTask, tasks: int | None = None, source: SourceFiles | None = None
+) -> WrittenFiles:
     """Runs the write task over `rows` in a job whose shuffles have at most `tasks` partitions if not None.
 
-    Raises the first error that a task reports, after a wait for all tasks to stop: the caller can remove their files.
+    With `source` tasks read the files of the query themselves if these have all columns that it gives. Raises the first
+    error that a task reports, after a wait for all tasks to stop: the caller can remove their files.
     """
     require_levels(rows)
     if rows.columns[-1:] == [TASKS]:
         rows = _counting_tasks(rows)
-    sent = for_executors(rows.sparkSession.sparkContext, _unpacking(task, packed_schema(rows.schema)))
-    job = packed(rows).mapInArrow(sent, from_arrow_schema(MESSAGE_SCHEMA))
+    written = _run_packed(rows, task, tasks, None if source is None else source.stores(read_tables(rows)))
+    if source is not None and BY_QUERY in written.counts:
+        source.discard(written.data_files)
+        return _run_packed(rows, task, tasks, None)
+    return written
+
+
+def _run_packed(
+    rows: DataFrame, task: WriteTask, tasks: int | None, stores: Mapping[str, FileIO] | None
+) -> WrittenFiles:
+    sent = for_executors(rows.sparkSession.sparkContext, _unpacking(task, PackedColumns.of(rows.schema, stores or {})))
+    job = packed(rows, by_task=stores is not None).mapInArrow(sent, from_arrow_schema(MESSAGE_SCHEMA))
     try:
         messages = collect_written(job, tasks)
     except Exception:
@@ -211,11 +235,11 @@ def _counting_tasks(rows: DataFrame) -> DataFrame:
     return rows.withColumn(TASKS, count)
 
 
-def _unpacking(task: WriteTask, schema: pa.Schema) -> WriteTask:
+def _unpacking(task: WriteTask, columns: PackedColumns) -> WriteTask:
     """The task, for packed rows of these columns."""
 
     def run(values: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        return task(unpacked(values, schema))
+        return task(columns.unpacked(values))
 
     return run
 

@@ -15,7 +15,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
-from sqlext.spark.query.packed_rows import packed, packed_schema, unpacked
+from sqlext.spark.query.packed_rows import PackedColumns, packed
 from turns import EVERY
 
 ROWS = 10_000
@@ -67,10 +67,8 @@ def rows(spark: SparkSession, tmp_path_factory: pytest.TempPathFactory) -> DataF
 
 
 def _as_packed(rows: DataFrame) -> pa.Table:
-    return pa.Table.from_batches(
-        list(unpacked(iter(packed(rows).toArrow().to_batches()), packed_schema(rows.schema))),
-        packed_schema(rows.schema),
-    )
+    columns = PackedColumns.of(rows.schema, {})
+    return pa.Table.from_batches(list(columns.unpacked(iter(packed(rows).toArrow().to_batches()))), columns.buffers)
 
 
 def _way(rows: DataFrame) -> str:
@@ -81,12 +79,12 @@ def _way(rows: DataFrame) -> str:
 
 def _with_partitions(rows: DataFrame) -> pa.Table:
     """With a column of the partitions that the packed values are in."""
-    schema, tables = packed_schema(rows.schema), []
+    columns, tables = PackedColumns.of(rows.schema, {}), []
     for value in packed(rows).withColumn("partition", F.spark_partition_id()).toArrow().to_pylist():
         one = pa.RecordBatch.from_pydict({"packed": pa.array([value["packed"]], pa.binary())})
-        found = pa.Table.from_batches(list(unpacked(iter([one]), schema)), schema)
+        found = pa.Table.from_batches(list(columns.unpacked(iter([one]))), columns.buffers)
         tables.append(found.append_column("partition", pa.array([value["partition"]] * len(found), pa.int32())))
-    return pa.concat_tables([schema.append(pa.field("partition", pa.int32())).empty_table(), *tables])
+    return pa.concat_tables([columns.buffers.append(pa.field("partition", pa.int32())).empty_table(), *tables])
 
 
 def _assert_equal(rows: DataFrame) -> None:

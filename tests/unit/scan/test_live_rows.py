@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+import io
 import uuid
 from collections.abc import Sequence
 from decimal import Decimal
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from pyroaring import BitMap64
 
-from sqlext.errors import CorruptionError, NotFoundError
-from sqlext.scan.live_rows import OnlyByQuery, RowColumns, live_rows
+from sqlext.errors import CorruptionError, NotFoundError, OnlyByQuery
+from sqlext.scan.live_rows import RowColumns, live_rows
 from sqlext.scan.scan_plan import FileScanTask
 from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.schema import Schema
@@ -75,6 +77,55 @@ def test_columns_are_found_by_their_ids_and_others_have_their_defaults(tmp_path:
     )
     assert found == [["new", value, None, ONE.bytes, Decimal("1.50")] for value in (3, None)]
     assert read(there, NestedField(3, "gone", LongType())) == [[None], [None]]
+
+
+class _Requests(io.RawIOBase):
+    """A file of which each read is a request to an object store."""
+
+    def __init__(self, data: bytes) -> None:
+        self._data = io.BytesIO(data)
+        self.count = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = 0) -> int:
+        return self._data.seek(offset, whence)
+
+    def tell(self) -> int:
+        return self._data.tell()
+
+    def readinto(self, buffer: Any) -> int:
+        self.count += 1
+        return self._data.readinto(buffer)
+
+
+class _RemoteIO(LocalFileIO):
+    def __init__(self) -> None:
+        self.opened: list[_Requests] = []
+
+    def open_input(self, location: str) -> BinaryIO:
+        self.opened.append(_Requests(self.read(location)))
+        return io.BufferedReader(self.opened[-1], 64 * 1024)
+
+
+def test_a_row_group_is_a_few_requests_however_many_columns_it_has(tmp_path: Path) -> None:
+    rng = np.random.default_rng(1)
+    given = {field_id: rng.integers(0, 2**62, 100_000) for field_id in range(1, 31)}
+    fields = [with_id(f"c{field_id}", pa.int64(), field_id) for field_id in given]
+    pq.write_table(pa.table(list(given.values()), pa.schema(fields)), tmp_path / "f", row_group_size=25_000)
+    size = (tmp_path / "f").stat().st_size
+    assert size > 20_000_000
+    remote = _RemoteIO()
+    file = ContentFile(Content.DATA, str(tmp_path / "f"), "PARQUET", 0, (), 100_000, size)
+    shown = columns(*(NestedField(field_id, f"c{field_id}", LongType()) for field_id in given))
+    batches = list(live_rows(remote, FileScanTask(file, 7, 0), shown, lineage=False))
+    assert sum(batch.num_rows for batch in batches) == 100_000
+    assert [batch.column(2)[0].as_py() for batch in batches[:1]] == [given[3][0]]
+    assert remote.opened[0].count <= 4 * 3 + 5
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import pytest
 from pyroaring import BitMap64
 
 from sqlext.command.change import copied_file
-from sqlext.command.change.copied_file import BY_QUERY, CopiedColumns, FileCopy, copy_files
+from sqlext.command.change.copied_file import CopiedColumns, FileCopy, copy_files
 from sqlext.scan import live_rows
 from sqlext.scan.live_rows import RowColumns
 from sqlext.scan.scan_plan import FileScanTask
@@ -23,7 +23,7 @@ from sqlext.spec.schema import Schema
 from sqlext.spec.types import IntegerType, ListType, LongType, NestedField, StringType
 from sqlext.write.arrow_schema import schema_to_arrow
 from sqlext.write.commit_message import TaskMessage, decode_messages
-from sqlext.write.task import write_rows
+from sqlext.write.task import BY_QUERY, write_rows
 from sqlext.write.write_plan import WritePlan
 from unit.write.write_tables import plan as write_plan
 

@@ -184,6 +184,8 @@ def test_a_batch_of_own_keys_is_planned_before_its_size_is_known() -> None:
 def test_rows_that_are_added() -> None:
     assert plan_insert(DEFAULT, is_given=True).writer.given
     assert not plan_insert(Planning.of({"sqlext.plan.force": "tasks"}), is_given=True).writer.given
+    assert plan_insert(DEFAULT).writer.reads_files
+    assert not plan_insert(Planning.of({"sqlext.plan.force": "source-by-query"})).writer.reads_files
     assert "enforced" in plan_insert(DEFAULT, is_enforced=True).reason
 
 

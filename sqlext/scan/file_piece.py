@@ -1,0 +1,145 @@
+"""Pieces of Parquet files that Spark has planned for a task of a query, read by the task's Python in Spark's place.
+
+Columns are found as Spark finds them: by field id in files of a table, in others by name. What Arrow would read in
+another way than Spark is not read.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sqlext.errors import OnlyByQuery, SqlextError
+from sqlext.scan.files.file_columns import PARQUET
+from sqlext.scan.live_rows import RowColumns, batches_of, groups_in, is_taken, live_rows, opened, typed
+from sqlext.scan.scan_plan import FileScanTask
+from sqlext.spec.arrow_field_id import fields_by_id
+from sqlext.spec.manifests.content_file import Content, ContentFile
+from sqlext.spec.types import NestedField, UnknownType
+from sqlext.storage.file_io import FileIO
+
+# A file of Spark's with days or instants may have them in the Julian calendar, which Spark converts.
+_CALENDAR_KEYS = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
+_OLD_SPARKS = (b"1.", b"2.", b"3.0.")
+_INT96 = "INT96"
+_ALIKE = (pa.string(), pa.binary())
+
+
+@dataclass(frozen=True, slots=True)
+class FilePiece:
+    """The row groups of a file that begin in `length` bytes from `start` on, without the rows at `deletes`, a portable
+    64-bit roaring bitmap of positions.
+
+    `columns` are the field ids of a table, whose handle is `table`; in a file of no table they are names.
+    """
+
+    path: str
+    size: int
+    start: int
+    length: int
+    columns: tuple[int | str, ...]
+    table: str | None = None
+    deletes: bytes | None = None
+
+    @classmethod
+    def of(cls, told: Mapping[str, Any], deletes: bytes | None = None) -> FilePiece:
+        """The piece that the shim describes."""
+        place = (told["path"], told["size"], told["start"], told["length"])
+        return cls(*place, tuple(told["columns"]), told["table"], deletes)
+
+    @classmethod
+    def unpacked(cls, packed: bytes) -> FilePiece:
+        """The piece of JSON, a line feed, and the deletes, if any."""
+        line, _, deletes = packed.partition(b"\n")
+        return cls.of(json.loads(line), deletes or None)
+
+    def rows(self, io: FileIO, types: pa.Schema) -> Iterator[pa.RecordBatch]:
+        """The rows in batches of columns of these types. Raises OnlyByQuery, also after it has given rows."""
+        try:
+            yield from self._by_name(io, types) if self.table is None else self._by_id(io, types)
+        except (SqlextError, pa.ArrowException, OSError, ValueError) as error:
+            # Spark reads what Arrow does not, passes over what it may pass over, or tells what is wrong.
+            raise OnlyByQuery(self.path) from error
+
+    def why_by_query(self, io: FileIO, types: pa.Schema) -> str | None:
+        """Why Spark has to read the file, in words; None if nothing in its footer is against `rows`."""
+        try:
+            with self._parquet(io) as file:
+                self._stored(file, types)
+        except OnlyByQuery as error:
+            return f"{self.path} has {error}"
+        except (SqlextError, pa.ArrowException, OSError, ValueError):
+            return f"{self.path} cannot be read by pyarrow"
+        return None
+
+    def _by_id(self, io: FileIO, types: pa.Schema) -> Iterator[pa.RecordBatch]:
+        columns = RowColumns([NestedField(int(id), "", UnknownType()) for id in self.columns], types)
+        task = FileScanTask(self._content, 0, 0, self.deletes)
+        return live_rows(io, task, columns, lineage=False, threads=False, span=self._span)
+
+    def _by_name(self, io: FileIO, types: pa.Schema) -> Iterator[pa.RecordBatch]:
+        with self._parquet(io) as file:
+            names = [field.name for field in self._stored(file, types) if field is not None]
+            groups = groups_in(file.metadata, self._span, self.size)
+            for batch in batches_of(file, groups, names, threads=False):
+                columns = (typed(batch.column(name), type) for name, type in zip(names, types.types, strict=True))
+                yield pa.RecordBatch.from_arrays(list(columns), schema=types)
+
+    @property
+    def _span(self) -> range:
+        return range(self.start, self.start + self.length)
+
+    @property
+    def _content(self) -> ContentFile:
+        return ContentFile(Content.DATA, self.path, PARQUET, 0, (), 0, self.size)
+
+    @contextmanager
+    def _parquet(self, io: FileIO) -> Iterator[pq.ParquetFile]:
+        with (
+            opened(io, self._content) as stored,
+            pq.ParquetFile(stored, pre_buffer=True, coerce_int96_timestamp_unit="us") as file,
+        ):
+            yield file
+
+    def _stored(self, file: pq.ParquetFile, types: pa.Schema) -> Sequence[pa.Field | None]:
+        """The columns in the file, None for one that a table's file lacks. Raises OnlyByQuery with the reason."""
+        if self.table is not None:
+            there = fields_by_id(file.schema_arrow)
+            found = [there.get(int(id)) for id in self.columns]
+            if not there or not all(map(is_taken, types, found)):
+                raise OnlyByQuery("a column of another type than the table, or none with a field id")
+            return found
+        if any(pa.types.is_temporal(type) for type in types.types):
+            _require_calendar(file.metadata.metadata or {})
+        return [_named(file, str(name), type) for name, type in zip(self.columns, types.types, strict=True)]
+
+
+def _require_calendar(metadata: Mapping[bytes, bytes]) -> None:
+    by = metadata.get(b"org.apache.spark.version", b"")
+    if by.startswith(_OLD_SPARKS) or any(key in metadata for key in _CALENDAR_KEYS):
+        raise OnlyByQuery("times that may be in the Julian calendar")
+
+
+def _named(file: pq.ParquetFile, name: str, type: pa.DataType) -> pa.Field:
+    alike = [field for field in file.schema_arrow if field.name.lower() == name.lower()]
+    if [field.name for field in alike] != [name]:
+        raise OnlyByQuery(f"not exactly one column with the name {name}")
+    stored = alike[0].type
+    if pa.types.is_timestamp(type) and _is_int96(file, name):
+        fits = type.tz is not None
+    else:
+        fits = stored == type or (type in _ALIKE and is_taken(pa.field(name, type), alike[0]))
+    if not fits:
+        raise OnlyByQuery(f"the column {name} as {stored}")
+    return alike[0]
+
+
+def _is_int96(file: pq.ParquetFile, name: str) -> bool:
+    leaves = map(file.schema.column, range(len(file.schema)))
+    return any(leaf.path == name and leaf.physical_type == _INT96 for leaf in leaves)
