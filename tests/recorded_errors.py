@@ -67,6 +67,7 @@ TESTS: Mapping[str, str] = {
     "SESSION_HAS_STREAMS": "session/sessions/test_late_session.py::test_a_session_that_is_there_already_becomes_whole",
     "SESSION_NOT_ATTACHED": "session/sessions/test_late_session.py::test_a_session_that_is_there_already_becomes_whole",
     "SESSION_STOPPED": "session/sessions/test_catalogs.py::test_plain_settings",
+    "SHIM_NOT_KEPT": "unit/spark/shim/test_shim_jar.py::test_a_cache_that_cannot_be_written",
     "SHIM_NOT_COMPILED": "unit/spark/shim/test_shim_jar.py::test_an_error_of_the_compiler_is_told_without_its_trace",
     "SHIM_NOT_LOADED": "session/sessions/test_class_loaders.py::test_a_jvm_whose_loader_takes_no_jars_is_refused",
     "SPARK_NOT_FOUND": "unit/spark/shim/test_shim_jar.py"

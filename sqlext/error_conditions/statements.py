@@ -280,6 +280,11 @@ STATEMENTS: Mapping[str, Condition] = {
         "55000",
         "The session is stopped. Begin another one, by sqlext.session or by the builder that sqlext.configure returns.",
     ),
+    "SHIM_NOT_KEPT": Condition(
+        "58000",
+        "The JVM shim is compiled into {folder}, which cannot be written: {reason}. Set XDG_CACHE_HOME to a folder that"
+        " can, or install the wheel, which has it.",
+    ),
     "SHIM_NOT_LOADED": Condition(
         "55000",
         "The running JVM has no sqlext shim and loads no more jars. Build the session with"
