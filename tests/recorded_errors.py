@@ -36,6 +36,7 @@ TESTS: Mapping[str, str] = {
     "CHANGE_STATE_UNKNOWN": "unit/catalog/sql/test_database.py::test_a_commit_without_an_answer_deletes_nothing",
     "COMMIT_IN_PART": "unit/catalog/rest/test_delivery.py"
     "::test_a_commit_in_part_that_cannot_be_finished_says_what_is_where",
+    "CONNECT_CLIENT": "session/sessions/test_connect_in_process.py::test_a_server_elsewhere_has_settings_of_its_own",
     "CONSUMER_IS_QUERY": "streaming/test_expiry_beside_streams.py::test_a_stream_that_ends_for_good_keeps_nothing",
     "CONSUMER_UNREADABLE": "unit/commit/actions/test_consumer.py::test_a_property_that_is_none_and_names_that_are_none",
     "CREATE_IF_ABSENT_UNSUPPORTED": "unit/storage/test_file_io.py::test_a_file_system_without_hard_links_is_refused",
