@@ -1,8 +1,8 @@
 """Names that a table property may have: known ones, and those of other programs that are no misspelling of a known one.
 
-`peer_properties` lists what sqlext does with each property of Iceberg, Flink and Paimon. A property that nobody reads
-is stored without effect, so a misspelt name would go unnoticed. Secrets are refused, since every reader of a table
-gets its metadata in plain text.
+`peer_properties` lists what sqlext does with each property of Iceberg, Flink, Paimon and Delta. A property that nobody
+reads is stored without effect, so a misspelt name would go unnoticed. Secrets are refused, since every reader of a
+table gets its metadata in plain text.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
 from sqlext.errors import AnalysisError
+from sqlext.peer_properties.delta import DELTA
 from sqlext.peer_properties.flink import FLINK
 from sqlext.peer_properties.iceberg import ICEBERG
 from sqlext.peer_properties.paimon import PAIMON
@@ -23,7 +24,7 @@ from sqlext.spec.identity_column import is_identity_state
 from sqlext.spec.name_suggestion import suggestion
 
 _LOG = logging.getLogger(__name__)
-_VERDICTS = (*ICEBERG, *FLINK, *PAIMON)
+_VERDICTS = (*ICEBERG, *FLINK, *PAIMON, *DELTA)
 _BY_NAME = {verdict.name: verdict for verdict in _VERDICTS if "*" not in verdict.name}
 _BY_PATTERN = tuple(verdict for verdict in _VERDICTS if "*" in verdict.name)
 # Prefixes before the name of a column or a constraint.
@@ -62,7 +63,7 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def verdict_of(name: str) -> Verdict | None:
-    """What sqlext does with a property of Iceberg, of its Flink connector or of Paimon; None if none of them has it."""
+    """What sqlext does with a property of Iceberg, its Flink connector, Paimon or Delta; None if none has it."""
     return _BY_NAME.get(name) or next((verdict for verdict in _BY_PATTERN if verdict.is_of(name)), None)
 
 

@@ -7,6 +7,7 @@ import os
 import random
 import sys
 import time
+import warnings
 from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
@@ -76,6 +77,7 @@ _REDACTION = "spark.redaction.regex"
 _HIDDEN = "(?i)secret|password|token|access[.]?key|credential"
 
 _CATALOGS = "spark.sql.catalog."
+_REMOTE, _PYTHON = "spark.remote", "spark.sqlext.python"
 
 
 class SessionBuilder(SparkSession.Builder):  # type: ignore[misc]  # pyspark's types are not followed
@@ -86,10 +88,21 @@ class SessionBuilder(SparkSession.Builder):  # type: ignore[misc]  # pyspark's t
         and AnalysisError CATALOG_IS_OPEN for other settings of an open catalog, SETTING_UNKNOWN or SETTING_INVALID."""
         # Refused before there is a JVM, which would keep them for all of its applications.
         require_settings(builder_options(self))
+        if _REMOTE in builder_options(self):
+            return self._client_of_own_server()
         attached = attached_bridge(active_context())
         if attached is not None:
             attached.catalogs.opened.require_settings(_catalog_options(builder_options(self)))
         return attach(super().getOrCreate())
+
+    def _client_of_own_server(self) -> Any:
+        """A client of a Connect server in a JVM of this process, which starts the Python side as other servers do."""
+        if _PYTHON not in builder_options(self):
+            self.config(_PYTHON, sys.executable)
+        with warnings.catch_warnings():
+            # PySpark gives the client the settings with which it has started the server, too.
+            warnings.filterwarnings("ignore", "Failed to set spark", UserWarning)
+            return super().getOrCreate()
 
 
 def _catalog_options(settings: Mapping[str, Any]) -> Mapping[str, Mapping[str, str]]:
@@ -109,11 +122,16 @@ def configure(builder: SparkSession.Builder, **warehouses: str | Path) -> SparkS
     catalog too. The name `spark_catalog` is that of Spark's session catalog, whose other tables and databases stay
     Spark's; its class is `io.sqlext.SessionCatalog`.
 
+    A builder with `remote("local")` has its sessions be clients of Spark Connect, whose server is in this process.
+    Raises UnsupportedError CONNECT_CLIENT for another server, which has sqlext and catalogs by settings of its own.
+
         >>> from pyspark.sql import SparkSession
         >>> spark = sqlext.configure(SparkSession.builder, depot="./depot").getOrCreate()
     """
     configured = SessionBuilder()
     options = builder_options(builder)
+    if not str(options.get(_REMOTE, "local")).startswith("local"):
+        raise UnsupportedError("CONNECT_CLIENT")
     jars = ",".join(filter(None, [options.get("spark.jars", ""), str(shim_jar())]))
     for key, value in {_REDACTION: _HIDDEN, **options, "spark.jars": jars}.items():
         configured.config(key, value)
@@ -146,12 +164,15 @@ def attach(spark: SparkSession) -> SparkSession:
 
     An application has one Python side, which holds the open catalogs and transactions of all its sessions: a second
     call for a session does nothing. Raises UnsupportedError SHIM_NOT_LOADED if the JVM cannot load the jar any more,
-    SESSION_HAS_STREAMS if the session lacks the rules and has streaming queries running, and SESSION_STOPPED.
+    SESSION_HAS_STREAMS if the session lacks the rules and has streaming queries running, SESSION_STOPPED, and
+    CONNECT_CLIENT for a client of Spark Connect.
 
         >>> spark = sqlext.attach(spark)
         >>> spark.conf.set("spark.sql.catalog.archive", "io.sqlext.Catalog")
         >>> spark.conf.set("spark.sql.catalog.archive.warehouse", "./archive")
     """
+    if not isinstance(spark, SparkSession):
+        raise UnsupportedError("CONNECT_CLIENT")
     if is_stopped(spark):
         raise UnsupportedError("SESSION_STOPPED")
     if attached_bridge(spark.sparkContext) is not None:

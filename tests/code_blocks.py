@@ -17,6 +17,8 @@ PAGES = tuple(
     path.relative_to(ROOT).as_posix()
     for path in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 )
+GUIDES = tuple(page for page in PAGES if page.startswith("docs/from-"))
+"""For people who come from elsewhere."""
 SHOWN = ("text", "mermaid")
 """Languages of what is read and not run: output, the syntax of statements, drawings."""
 DOCTEST, INDENTED = "doctest", ""
@@ -30,6 +32,7 @@ RUN_BY: Mapping[tuple[str, str], tuple[str, ...]] = {
     ("docs/errors.md", "python"): ("tests/unit/test_error_page.py", "tests/session/sessions/test_error_examples.py"),
     ("docs/first-steps.md", "console"): ("tests/session/sessions/test_first_steps.py",),
     ("docs/first-steps.md", DOCTEST): ("tests/session/sessions/test_first_steps.py",),
+    **{(page, "sql"): ("tests/session/sessions/test_page_blocks.py",) for page in GUIDES},
     ("docs/local.md", "python"): ("tests/unit/local/test_documents.py",),
     ("docs/production.md", "sql"): ("tests/session/sessions/test_page_blocks.py",),
     ("docs/python.md", DOCTEST): ("tests/session/sessions/test_python_page.py",),

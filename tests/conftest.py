@@ -12,12 +12,14 @@ from pyspark.sql import SparkSession
 
 from golden.runner import DEFAULT_SPARK
 from judges.iceberg import IcebergJudge
+from own_folders import use_own_folders
 from recorded_errors import Told, conditions_of, raised_errors, settle
 from sessions import open_session
 from sqlext.spark.shim.shim_jar import installed_spark
 from turns import take_turns, turn
 
 _numbers = itertools.count(1)
+use_own_folders()
 
 # A time limit on an example fails on a busy machine; the blob replays the example that failed.
 settings.register_profile("untimed", deadline=None, print_blob=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from sqlext.peer_properties.delta import DELTA
 from sqlext.peer_properties.flink import FLINK
 from sqlext.peer_properties.iceberg import ICEBERG
 from sqlext.peer_properties.paimon import PAIMON
@@ -15,7 +16,7 @@ from sqlext.peer_properties.verdict import Verdict
 
 DOCS = Path(__file__).resolve().parents[1] / "docs" / "properties.md"
 _BEGIN = "<!-- the tables below are made by tests/property_table.py -->\n"
-_PEERS = (("Iceberg", ICEBERG), ("Flink's connector of Iceberg", FLINK), ("Paimon", PAIMON))
+_PEERS = (("Iceberg", ICEBERG), ("Flink's connector of Iceberg", FLINK), ("Paimon", PAIMON), ("Delta", DELTA))
 
 
 def tables() -> str:

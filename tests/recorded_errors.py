@@ -36,6 +36,7 @@ TESTS: Mapping[str, str] = {
     "CHANGE_STATE_UNKNOWN": "unit/catalog/sql/test_database.py::test_a_commit_without_an_answer_deletes_nothing",
     "COMMIT_IN_PART": "unit/catalog/rest/test_delivery.py"
     "::test_a_commit_in_part_that_cannot_be_finished_says_what_is_where",
+    "CONNECT_CLIENT": "session/sessions/test_connect_in_process.py::test_a_server_elsewhere_has_settings_of_its_own",
     "CONSUMER_IS_QUERY": "streaming/test_expiry_beside_streams.py::test_a_stream_that_ends_for_good_keeps_nothing",
     "CONSUMER_UNREADABLE": "unit/commit/actions/test_consumer.py::test_a_property_that_is_none_and_names_that_are_none",
     "CREATE_IF_ABSENT_UNSUPPORTED": "unit/storage/test_file_io.py::test_a_file_system_without_hard_links_is_refused",
@@ -67,6 +68,7 @@ TESTS: Mapping[str, str] = {
     "SESSION_HAS_STREAMS": "session/sessions/test_late_session.py::test_a_session_that_is_there_already_becomes_whole",
     "SESSION_NOT_ATTACHED": "session/sessions/test_late_session.py::test_a_session_that_is_there_already_becomes_whole",
     "SESSION_STOPPED": "session/sessions/test_catalogs.py::test_plain_settings",
+    "SHIM_NOT_KEPT": "unit/spark/shim/test_shim_jar.py::test_a_cache_that_cannot_be_written",
     "SHIM_NOT_COMPILED": "unit/spark/shim/test_shim_jar.py::test_an_error_of_the_compiler_is_told_without_its_trace",
     "SHIM_NOT_LOADED": "session/sessions/test_class_loaders.py::test_a_jvm_whose_loader_takes_no_jars_is_refused",
     "SPARK_NOT_FOUND": "unit/spark/shim/test_shim_jar.py"

@@ -108,10 +108,9 @@ def sizes_html(contents: Contents) -> str:
 
 def _tiles(described: Description) -> str:
     contents = described.contents
-    dead = f"{'at most ' if contents.dead_is_bound and contents.dead_rows else ''}{contents.dead_rows:,}"
     tiles = [
         ("rows", contents.live_rows_told),
-        ("dead rows, still stored", dead),
+        ("dead rows, still stored", contents.dead_rows_told),
         (f"in {plural_told(contents.data_files, 'data file')}", bytes_told(contents.bytes)),
         ("snapshots", f"{described.commit_count:,}"),
         ("format version", str(described.format_version)),
@@ -167,7 +166,7 @@ def _care(described: Description) -> str:
     if not due:
         return "<h4>What care would do</h4><p>nothing</p>"
     rows = "".join(
-        f'<tr><td>{escape(one.name)}</td><td class="number">{count_told(one.count)}</td>'
+        f'<tr><td>{escape(one.name)}</td><td class="number">{one.counted}</td>'
         f'<td class="number">{bytes_told(one.bytes)}</td><td>{escape(one.words or "")}</td></tr>'
         for one in due
     )

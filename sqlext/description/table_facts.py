@@ -113,15 +113,29 @@ class Contents:
         told = f"{self.live_rows:,}"
         return f"about {told}" if self.dead_is_bound or self.deleted_keys else told
 
+    @property
+    def dead_rows_told(self) -> str:
+        """The dead rows in words."""
+        return f"{'at most ' if self.dead_is_bound and self.dead_rows else ''}{self.dead_rows:,}"
+
+
+_COUNTED = ("manifest", "snapshot")
+
 
 @dataclass(frozen=True, slots=True)
 class CareTask:
-    """What care would do now: `count` files or snapshots of `bytes`; None is not known."""
+    """What care would do now: `count` files, manifests or snapshots of `bytes`; None is not known."""
 
     name: str
     count: int | None
     bytes: int | None
     words: str | None
+
+    @property
+    def counted(self) -> str:
+        """The count with what is counted, such as `1 manifest`; empty if it is not known."""
+        noun = next((one for one in _COUNTED if self.name.startswith(one)), "file")
+        return "" if self.count is None else plural_told(self.count, noun)
 
 
 @dataclass(frozen=True, slots=True)

@@ -280,6 +280,17 @@ STATEMENTS: Mapping[str, Condition] = {
         "55000",
         "The session is stopped. Begin another one, by sqlext.session or by the builder that sqlext.configure returns.",
     ),
+    "CONNECT_CLIENT": Condition(
+        "0A000",
+        "A client of Spark Connect cannot bring sqlext into a session: its server does. Start the server with the"
+        " shim's jar (--jars $(python -m sqlext.spark.shim.shim_jar)) and the settings of the catalogs, and use the"
+        " client's session as it is.",
+    ),
+    "SHIM_NOT_KEPT": Condition(
+        "58000",
+        "The JVM shim is compiled into {folder}, which cannot be written: {reason}. Set XDG_CACHE_HOME to a folder that"
+        " can, or install the wheel, which has it.",
+    ),
     "SHIM_NOT_LOADED": Condition(
         "55000",
         "The running JVM has no sqlext shim and loads no more jars. Build the session with"

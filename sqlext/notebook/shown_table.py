@@ -169,23 +169,33 @@ class TablePlots:
 
     def changes(self, start: int | str | None = None, end: int | str | None = None) -> Figure:
         """The rows that each snapshot inserted, updated and deleted."""
-        return self._counted(self.table.changes(start, end))
+        pictures = _pictures()
+        steps = _counted(self.table.changes(start, end))
+        times = {one.snapshot_id: one.committed_at for one in self.table.describe(commits=0).commits}
+        ordered = sorted(steps)
+        labels = [times.get(snapshot, "") for _, snapshot in ordered]
+        if not all(labels):
+            labels = [str(snapshot) for _, snapshot in ordered]
+        figure: Figure = pictures.changes_picture(quoted(*self.table.parts), [steps[one] for one in ordered], labels)
+        return figure
 
     def diff(self, a: int | str, b: int | str | None = None) -> Figure:
         """The rows that differ between two snapshots."""
-        return self._counted(self.table.diff(a, b))
-
-    def _counted(self, changes: DataFrame) -> Figure:
         pictures = _pictures()
-        counted = changes.groupBy("_change_ordinal", "_commit_snapshot_id", "_change_type").count().collect()
-        steps: dict[tuple[int, int], dict[str, int]] = {}
-        for ordinal, snapshot, kind, count in counted:
-            steps.setdefault((ordinal, snapshot), {})[kind] = count
-        ordered = sorted(steps)
-        labels = [str(snapshot) for _, snapshot in ordered]
-        name = quoted(*self.table.parts)
-        figure: Figure = pictures.changes_picture(name, [steps[one] for one in ordered], labels)
+        steps = _counted(self.table.diff(a, b))
+        (counts,) = steps.values() or ({},)
+        places = (str(a), "the newest snapshot" if b is None else str(b))
+        figure: Figure = pictures.diff_picture(quoted(*self.table.parts), counts, *places)
         return figure
+
+
+def _counted(changes: DataFrame) -> dict[tuple[int, int], dict[str, int]]:
+    """The changes of each kind by the ordinals and ids of their snapshots."""
+    counted = changes.groupBy("_change_ordinal", "_commit_snapshot_id", "_change_type").count().collect()
+    steps: dict[tuple[int, int], dict[str, int]] = {}
+    for ordinal, snapshot, kind, count in counted:
+        steps.setdefault((ordinal, snapshot), {})[kind] = count
+    return steps
 
 
 def _pictures() -> Any:

@@ -45,7 +45,7 @@ def print_description(named: NamedTable, now_ms: int, commits: int, *, as_json: 
         return
     print_rows(
         ("task", "now", "bytes", "how"),
-        [(one.name, count_told(one.count), bytes_told(one.bytes), one.words) for one in due],
+        [(one.name, one.counted, bytes_told(one.bytes), one.words) for one in due],
         right=("now", "bytes"),
         title="What care would do",
     )
@@ -85,7 +85,7 @@ def _print_head(described: Description) -> None:
     contents = described.contents
     dead = "none"
     if contents.dead_rows:
-        dead = f"{'at most ' if contents.dead_is_bound else ''}{contents.dead_rows:,} deleted by position, still stored"
+        dead = f"{contents.dead_rows_told} deleted by position, still stored"
     if contents.deleted_keys:
         dead = f"{dead}; " if contents.dead_rows else ""
         dead += f"{plural_told(contents.deleted_keys, 'key')} deleted by equality"

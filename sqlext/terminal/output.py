@@ -73,6 +73,12 @@ def print_line(text: str, style: str = "") -> None:
     console().print(Text(shown(text), style=style))
 
 
+def print_lines(text: str) -> None:
+    """Prints lines of text, such as a plan."""
+    for line in text.splitlines():
+        print_line(line)
+
+
 def print_json(document: object) -> None:
     """Prints one JSON document of plain values, see `plain`."""
     sys.stdout.write(json.dumps(plain(document), indent=2, ensure_ascii=False) + "\n")

@@ -6,22 +6,29 @@ import logging
 import os
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from datetime import timezone
+from typing import Any
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import ArrayType, DataType, MapType, StructType, TimestampType
 
 from sqlext.any_session import catalog_class
 from sqlext.spark_session import configure
 from sqlext.terminal.named_catalog import NamedCatalog
-from sqlext.terminal.output import print_error_lines, print_json, print_line, print_rows
+from sqlext.terminal.output import print_error_lines, print_json, print_line, print_lines, print_rows
 from sqlext.terminal.table_rows import cell
 
 
 def print_statement(named: NamedCatalog, text: str, most: int | None, *, as_json: bool) -> bool:
     """Runs a statement and prints at most so many rows of its result; whether it succeeded."""
-    with _session(named) as spark:
+    with warnings.catch_warnings(), _session(named) as spark:
+        if not sys.warnoptions:
+            # PySpark speaks to programmers, such as of pandas 3; who runs a statement has nothing to change.
+            warnings.simplefilter("ignore")
         try:
             _print(spark.sql(text), most, as_json)
         except PySparkException as error:
@@ -38,22 +45,34 @@ def _print(result: DataFrame, most: int | None, as_json: bool) -> None:
         return
     found = result.collect() if most is None else result.take(most + 1)
     is_all = most is None or len(found) <= most
-    rows = [list(row) for row in found[:most]]
+    types = [field.dataType for field in result.schema.fields]
+    rows = [[_value(one, type) for one, type in zip(row, types, strict=True)] for row in found[:most]]
     if as_json:
-        values = [[_values(one) for one in row] for row in rows]
-        print_json({"columns": names, "rows": values, "is_all": is_all})
+        print_json({"columns": names, "rows": rows, "is_all": is_all})
         return
-    print_rows(names, [[cell(_values(one)) for one in row] for row in rows])
+    if len(rows) == len(names) == 1 and isinstance(text := rows[0][0], str) and "\n" in text:
+        # A plan, or the statement that makes a table.
+        print_lines(text)
+        return
+    print_rows(names, [[cell(one) for one in row] for row in rows])
     if not is_all:
         print_line("more rows are left out; --limit 0 shows all", "dim")
 
 
-def _values(value: object) -> object:
-    """A value of a result with rows of structs as mappings."""
-    as_dict = getattr(value, "asDict", None)
-    if as_dict is not None:
-        return as_dict(recursive=True)
-    return [_values(one) for one in value] if isinstance(value, list) else value
+def _value(value: Any, type: DataType) -> Any:
+    """A value of a result with structs as mappings, and instants in UTC as `cat` shows them: PySpark gives them in the
+    zone of this machine, without telling it."""
+    if value is None:
+        return None
+    if isinstance(type, TimestampType):
+        return value.astimezone(timezone.utc)
+    if isinstance(type, StructType):
+        return {field.name: _value(one, field.dataType) for field, one in zip(type.fields, value, strict=True)}
+    if isinstance(type, ArrayType):
+        return [_value(one, type.elementType) for one in value]
+    if isinstance(type, MapType):
+        return {cell(_value(key, type.keyType)): _value(one, type.valueType) for key, one in value.items()}
+    return value
 
 
 @contextmanager

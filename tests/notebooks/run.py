@@ -16,9 +16,11 @@ from pathlib import Path
 import nbformat
 
 from notebooks.notebook_run import NAMES, NOTEBOOKS, executed, stored
+from own_folders import use_own_folders
 
 
 def main(names: list[str]) -> None:
+    use_own_folders()
     for name in names or NAMES:
         with tempfile.TemporaryDirectory() as folder:
             notebook = executed(stored(name), Path(folder))

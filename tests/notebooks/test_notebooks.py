@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import nbformat
 import pytest
 from nbformat import NotebookNode
 
@@ -83,3 +84,18 @@ def test_notebooks_use_nothing_that_the_oldest_python_lacks(tmp_path: Path) -> N
     assert f"checked {len(files)} source files" in told[-1], done.stdout + done.stderr
     lacking = [line for line in told if re.search(r"Module \"\w+\" has no attribute|\[syntax\]", line)]
     assert [line.partition(":")[0] for line in lacking] == ["newer.py"], lacking
+
+
+def test_nothing_is_written_to_the_home_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which may be read-only: IPython, Jupyter and matplotlib keep what they keep in folders of the clone."""
+    home, folder = tmp_path / "home", tmp_path / "folder"
+    home.mkdir()
+    folder.mkdir()
+    monkeypatch.setenv("HOME", str(home))
+    for variable in ("XDG_CACHE_HOME", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME"):
+        monkeypatch.delenv(variable, raising=False)
+    cell = "import os\nfrom matplotlib.figure import Figure\nFigure().savefig('a.png')\nos.environ['HOME']"
+    notebook = executed(nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell)]), folder)
+    assert str(home) in notebook.cells[0].outputs[0].data["text/plain"]
+    assert (folder / "a.png").exists()
+    assert list(home.rglob("*")) == []

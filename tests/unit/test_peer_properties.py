@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from property_table import DOCS, written
 from sqlext import properties as known_properties
 from sqlext.errors import AnalysisError
+from sqlext.peer_properties.delta import DELTA
 from sqlext.peer_properties.flink import FLINK
 from sqlext.peer_properties.iceberg import ICEBERG
 from sqlext.peer_properties.paimon import PAIMON
@@ -22,10 +23,11 @@ from sqlext.properties import ALL, TableProperty
 from sqlext.property_names import require_valid_properties, verdict_of
 
 _ROOT = Path(__file__).resolve().parents[2]
-_VERDICTS = (*ICEBERG, *FLINK, *PAIMON)
+_VERDICTS = (*ICEBERG, *FLINK, *PAIMON, *DELTA)
 # Of older Icebergs and of PyIceberg.
 _NOT_LISTED = {
     "commit.num-retries",
+    "delta.*",
     "write.manifest-lists.enabled",
     "write.parquet.row-group-limit",
     "write.py-location-provider.impl",
@@ -50,7 +52,7 @@ def _listed(peer: str) -> list[str]:
     return [line for line in lines if line and not line.startswith("#")]
 
 
-_LISTED = [name for peer in ("iceberg", "flink", "paimon") for name in _listed(peer)]
+_LISTED = [name for peer in ("iceberg", "flink", "paimon", "delta") for name in _listed(peer)]
 
 
 def _value_for(name: str) -> str:

@@ -73,20 +73,29 @@ def spark_in(jars: Path) -> Spark:
 def shim_jar(cache: Path | None = None, *, tell: Callable[[str], None] = tell) -> Path:
     """The path of the shim's jar for the installed Spark; if it must be compiled (20 to 90 s), `tell` gets a line.
 
-    Raises UnsupportedError as `installed_spark`, if Java is not found, or if the sources do not compile.
+    Raises UnsupportedError as `installed_spark`, if Java is not found, if the sources do not compile, or if the cache
+    cannot be written.
     """
     spark = installed_spark()
     packaged = JARS / jar_name(spark.minor)
     if packaged.exists():
         return packaged
     sources = _CHECKOUT if _CHECKOUT.is_dir() else _PACKAGED
-    folder = cache or Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "sqlext"
+    folder = cache or Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "sqlext"
     jar = folder / f"shim-spark{spark.version}-{_fingerprint(sources)}.jar"
     if not _is_whole(jar):
-        folder.mkdir(parents=True, exist_ok=True)
+        _require_writable(folder)
         tell(f"sqlext: compiling its JVM shim for Spark {spark.version} into {folder} (a minute or so, once)")
         compile_shim(sources, spark, jar)
     return jar
+
+
+def _require_writable(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        tempfile.TemporaryFile(dir=folder).close()
+    except OSError as error:
+        raise UnsupportedError("SHIM_NOT_KEPT", folder=str(folder), reason=error.strerror) from None
 
 
 def jar_name(minor: str) -> str:

@@ -261,7 +261,10 @@ def _parse_constraint(cursor: TokenCursor, columns: _Columns) -> bool:
 def _parse_column(cursor: TokenCursor, columns: _Columns) -> ColumnDefinition:
     name = cursor.name("a column name")
     if cursor.at("AS"):
-        cursor.refuse("A computed column", "Iceberg tables hold stored columns only. Compute it in the query or a view")
+        cursor.refuse(
+            "A computed column",
+            "columns are stored. Write name type GENERATED ALWAYS AS (…), or compute it in a view",
+        )
     type_text = type_slice(cursor, _COLUMN_CLAUSES).text
     nullable: bool | None = None
     comment: str | None = None

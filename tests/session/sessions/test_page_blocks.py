@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
-from code_blocks import NOT_RUN, CodeBlock, code_blocks, is_of
+from code_blocks import GUIDES, NOT_RUN, ROOT, CodeBlock, code_blocks, is_of
 from golden.runner import split_statements
 
 ORDERS = """
@@ -80,6 +80,20 @@ def test_the_tour_of_the_readme(pages: SparkSession) -> None:
 def test_a_page_about_a_table_that_is_there(pages: SparkSession, page: str) -> None:
     pages.sql(ORDERS)
     assert run_blocks(pages, page)
+
+
+@pytest.mark.parametrize("page", ["docs/production.md"])
+def test_whole_statements_within_the_text_run(pages: SparkSession, page: str) -> None:
+    pages.sql(ORDERS)
+    statements = re.findall(r"`((?:CALL|SELECT) [^`…]*\blake\.[^`…]*)`", (ROOT / page).read_text())
+    assert len(statements) > 5
+    for text in statements:
+        pages.sql(re.sub(r"\blake\b", "pages", text)).collect()
+
+
+@pytest.mark.parametrize("page", GUIDES)
+def test_what_a_guide_begins_with(pages: SparkSession, page: str) -> None:
+    assert run_blocks(pages, page) == 1
 
 
 def test_the_reference_of_statements(pages: SparkSession) -> None:

@@ -14,7 +14,7 @@ from unit.command.lake import Lake
 
 
 def sqlext(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "SQLEXT_CATALOG": str(folder), "TZ": "UTC"}
+    environment = {**os.environ, "SQLEXT_CATALOG": str(folder), "TZ": "Asia/Tokyo"}
     command = [sys.executable, "-m", "sqlext", "sql", *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
 
@@ -24,15 +24,24 @@ def test_a_statement_is_run_and_its_rows_are_printed(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     lake.create("CREATE TABLE t (id BIGINT, day DATE)")
     lake.append(id=[1, 2, 3], day=[20_000] * 3)
-    values = "id, named_struct('day', day, 'b', array(1.5D)) AS s, map('k', X'0aff') AS m"
+    values = (
+        "id, named_struct('day', day, 'b', array(1.5D)) AS s, map('k', X'0aff') AS m,"
+        " TIMESTAMP_NTZ'2024-01-01 00:00:00' AS n, map(struct(1 AS a), null) AS u,"
+        " map(TIMESTAMP'2024-01-01 00:00:00Z', array(TIMESTAMP'2024-01-01 00:00:00Z')) AS t"
+    )
+    instant = "2024-01-01T00:00:00+00:00"
+    others = [instant.partition("+")[0], {'{"a": 1}': None}, {instant: [instant]}]
     done = sqlext(tmp_path, f"SELECT {values} FROM db.t ORDER BY id", "--limit", "2", "--json")
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout) == {
-        "columns": ["id", "s", "m"],
-        "rows": [[number, {"day": "2024-10-04", "b": [1.5]}, {"k": "0aff"}] for number in (1, 2)],
+        "columns": ["id", "s", "m", "n", "u", "t"],
+        "rows": [[number, {"day": "2024-10-04", "b": [1.5]}, {"k": "0aff"}, *others] for number in (1, 2)],
         "is_all": False,
     }
-    assert "WARN" not in done.stderr
+    assert done.stderr == ""
+    assert sqlext(tmp_path, "SHOW CREATE TABLE db.t").stdout.startswith(
+        "CREATE TABLE `lake`.`db`.`t` (\n  `id` BIGINT,\n"
+    )
 
 
 @pytest.mark.turns(1, pool="own sessions")

@@ -12,7 +12,7 @@ from sqlext.command.ddl.alter_table import alter_partitioning
 from sqlext.commit.actions.property_change import ChangeProperties
 from sqlext.commit.actions.reference_change import CreateReference
 from sqlext.description.described_table import contents, describe_table, history
-from sqlext.description.table_facts import Check, Column, Description, bytes_told, key_told
+from sqlext.description.table_facts import CareTask, Check, Column, Description, bytes_told, key_told
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.scan.metadata_tables.health import measures
 from sqlext.scan.metadata_tables.metadata_table import TableState
@@ -149,6 +149,19 @@ def test_a_description_survives_json(lake: Lake) -> None:
     assert Description.from_json(json.loads(json.dumps(found.to_json()))) == found
     assert (len(found.commits), found.commit_count) == (2, 3)
     assert {one.name for one in found.care} >= {"compaction that is due", "full compaction"}
+
+
+def test_what_care_counts_is_told(lake: Lake) -> None:
+    lake.create("CREATE TABLE t (id BIGINT, PRIMARY KEY (id)) TBLPROPERTIES ('write-only'='false')")
+    lake.append(id=[1])
+    assert {one.name: one.counted.split()[-1].rstrip("s") for one in described(lake).care} == {
+        "compaction that is due": "file",
+        "full compaction": "file",
+        "manifests more than needed": "manifest",
+        "snapshots that have expired": "snapshot",
+    }
+    assert CareTask("full compaction", 1, 2, None).counted == "1 file"
+    assert CareTask("snapshots that have expired", None, None, None).counted == ""
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,15 @@ def test_a_whole_jar_is_not_compiled_again(tmp_path: Path, monkeypatch: pytest.M
     assert shim_jar(tmp_path) == tmp_path / whole.name
 
 
+def test_a_cache_that_cannot_be_written(tmp_path: Path) -> None:
+    """Such as that of a home folder that is read-only."""
+    (tmp_path / "home").touch()
+    with pytest.raises(UnsupportedError) as refused:
+        shim_jar(tmp_path / "home" / ".cache")
+    assert refused.value.condition == "SHIM_NOT_KEPT"
+    assert refused.value.parameters["folder"] == str(tmp_path / "home" / ".cache")
+
+
 def test_spark_is_known_by_its_jars_not_by_pysparks_version(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "jars").mkdir()
     (tmp_path / "jars" / "spark-core_2.13-4.0.3.jar").touch()

@@ -1,6 +1,6 @@
 import pytest
 
-from sqlext.errors import ParseError
+from sqlext.errors import NotFoundError, ParseError
 from sqlext.sql.parser import parse
 
 
@@ -33,9 +33,24 @@ def test_catalog(text, current, catalogs, catalog):
     assert read(text, current, catalogs).catalog == catalog
 
 
-@pytest.mark.parametrize("text", ["CALL other.system.p('lake.t')", "CALL lake.db.p()", "CALL p()"])
+@pytest.mark.parametrize("text", ["CALL other.system.p('lake.t')", "CALL other.db.p()", "CALL other.p()", "CALL p()"])
 def test_not_ours(text):
     assert read(text) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "current"),
+    [
+        ("CALL lake.db.p()", "lake"),
+        ("CALL lake.sys.p()", "spark_catalog"),
+        ("CALL sys.p()", "lake"),
+        ("CALL lake.p()", "b"),
+    ],
+)
+def test_another_namespace_is_told(text, current):
+    with pytest.raises(NotFoundError, match=r"Procedures are in the namespace system: CALL lake\.system\.p\("):
+        read(text, (current, "db"))
+    assert read("CALL sys.p()", ("spark_catalog", "db")) is None
 
 
 @pytest.mark.parametrize(
