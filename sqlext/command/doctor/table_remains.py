@@ -1,0 +1,206 @@
+"""What is left of a table whose manifests are lost in part: entries of all manifests that can be read, also of those
+that no snapshot names any more, and the files in the table's folders that none of them names."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from sqlext.catalog.owned_files import own_folders
+from sqlext.command.doctor.found_content import FoundContent, FoundKind, content_files, format_of, found_content
+from sqlext.command.doctor.found_files import DAMAGED, is_hidden
+from sqlext.command.doctor.rebuilt_list import unlisted_manifest
+from sqlext.errors import SqlextError, StorageError
+from sqlext.scan.files.manifest_cache import ManifestCache
+from sqlext.spec.avro import avro_file
+from sqlext.spec.manifests.content_file import PUFFIN, ContentFile, ContentKey
+from sqlext.spec.manifests.manifest import ManifestContent, ManifestEntry, ManifestFile, decode_manifest
+from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.table_metadata import TableMetadata
+from sqlext.spec.partition_spec import PartitionSpec
+from sqlext.spec.stored_bytes.checksum import ChecksumState
+from sqlext.storage.file_io import FileIO, FileStatus
+from sqlext.storage.in_threads import each_decoded
+from sqlext.storage.location import is_below, join, metadata_location, same_place
+
+_NOT_KNOWN = -1
+_KINDS = {
+    ManifestContent.DATA: (FoundKind.DATA,),
+    ManifestContent.DELETES: (FoundKind.POSITIONS, FoundKind.EQUALITY, FoundKind.VECTORS),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class KnownFile:
+    """A content file that a manifest names, by the newest entry; its snapshot id and sequence numbers are None where
+    only a manifest that no list names has it. `deleted_by` are snapshots that removed it."""
+
+    entry: ManifestEntry
+    deleted_by: frozenset[int]
+
+
+class TableRemains:
+    """Reads everything at most once, and what is not asked for not at all."""
+
+    def __init__(self, io: FileIO, metadata: TableMetadata, lost: Collection[str]) -> None:
+        """`lost` are the locations of manifests that cannot be read."""
+        self._io = io
+        self._metadata = metadata
+        self._lost = lost
+        self._cache = ManifestCache(0)
+        self._entries: dict[ManifestFile, tuple[ManifestEntry, ...] | None] = {}
+        self._found: dict[str, FoundContent | None] = {}
+
+    def manifests(self, snapshot: Snapshot | None) -> tuple[ManifestFile, ...] | None:
+        """The manifests of a snapshot; None if its list cannot be read."""
+        return None if snapshot is None else self._lists.get(snapshot.snapshot_id)
+
+    def entries(self, manifest: ManifestFile) -> tuple[ManifestEntry, ...] | None:
+        """All entries of a manifest; None if it cannot be read."""
+        if manifest not in self._entries:
+            self._entries[manifest] = self._read(manifest)
+        return self._entries[manifest]
+
+    @cached_property
+    def known(self) -> Mapping[ContentKey, KnownFile]:
+        """All files that manifests name."""
+        newest: dict[ContentKey, ManifestEntry] = {}
+        deleted: dict[ContentKey, set[int]] = defaultdict(set)
+        for manifest in self._listed_manifests():
+            for entry in self.entries(manifest) or ():
+                newest.setdefault(entry.file.key, entry)
+                if not entry.is_live and entry.snapshot_id is not None:
+                    deleted[entry.file.key].add(entry.snapshot_id)
+        for entry in self._unlisted_entries():
+            if entry.file.key not in newest and self._exists(entry.file.file_path):
+                newest[entry.file.key] = entry
+        return {key: KnownFile(entry, frozenset(deleted.get(key, ()))) for key, entry in newest.items()}
+
+    def unnamed(self, content: ManifestContent, spec: PartitionSpec, data: Mapping[str, Any]) -> Iterator[ContentFile]:
+        """The content files that no manifest names, as a manifest of `content` and `spec` has them; `data` is as in
+        `content_files`. What cannot be read is left out. Raises StorageError."""
+        statuses = [one for one in self._unnamed if one.path.endswith(".puffin") <= (content != ManifestContent.DATA)]
+        paths = [one.path for one in statuses]
+        each = each_decoded(self._io, [path for path in paths if path not in self._found])
+
+        def entries_of(status: FileStatus) -> list[ContentFile]:
+            root = next(folder for folder in self._folders if is_below(folder, status.path))
+            try:
+                found = self._content(status)
+                if found is None or found.kind not in _KINDS[content]:
+                    return []
+                return list(content_files(self._io, found, self._metadata, spec, root, data))
+            except StorageError:
+                raise
+            except (SqlextError, *DAMAGED):
+                return []
+
+        for found in each(entries_of, statuses):
+            yield from (file for file in found if file.key not in self.known)
+
+    # manifests
+
+    @cached_property
+    def _lists(self) -> Mapping[int, tuple[ManifestFile, ...]]:
+        found = {}
+        for snapshot in self._metadata.snapshots:
+            try:
+                found[snapshot.snapshot_id] = self._cache.manifests(self._io, snapshot)
+            except StorageError:
+                raise
+            except SqlextError:
+                continue
+        return found
+
+    def _listed_manifests(self) -> Iterator[ManifestFile]:
+        """Each once, as the newest list has it."""
+        seen: set[str] = set()
+        for listed in reversed(list(self._lists.values())):
+            for manifest in listed:
+                if manifest.path not in seen:
+                    seen.add(manifest.path)
+                    yield manifest
+
+    def _read(self, manifest: ManifestFile) -> tuple[ManifestEntry, ...] | None:
+        if manifest.path in self._lost:
+            return None
+        try:
+            return self._cache.entries(self._io, manifest, self._metadata)
+        except StorageError:
+            raise
+        except SqlextError:
+            return None
+
+    def _unlisted_entries(self) -> Iterator[ManifestEntry]:
+        """Of manifests of snapshots that have expired, or of commits that were not made."""
+        named = {same_place(one.path) for one in self._listed_manifests()}
+        for folder in dict.fromkeys((metadata_location(self._metadata), join(self._metadata.location, "metadata"))):
+            for status in self._io.list(folder):
+                name = status.path.rpartition("/")[2]
+                if name.endswith(".avro") and not name.startswith("snap-") and same_place(status.path) not in named:
+                    yield from self._of_unlisted(status.path)
+
+    def _of_unlisted(self, path: str) -> Iterator[ManifestEntry]:
+        metadata = self._metadata
+        try:
+            data = self._io.read(path)
+            if avro_file.checksum_state(data) == ChecksumState.WRONG:
+                return
+            manifest = unlisted_manifest(self._io, path, _NOT_KNOWN, _NOT_KNOWN)
+            entries = decode_manifest(data, manifest, schema=metadata.schema(), specs=metadata.specs_by_id())
+        except StorageError:
+            raise
+        except (SqlextError, FileNotFoundError):
+            return
+        numbers = {one.snapshot_id: one.sequence_number for one in metadata.snapshots}
+        for entry in entries:
+            own = None if entry.snapshot_id == _NOT_KNOWN else entry.snapshot_id
+            number, file_number = (
+                numbers.get(own or _NOT_KNOWN) if one == _NOT_KNOWN else one
+                for one in (entry.sequence_number, entry.file_sequence_number)
+            )
+            yield replace(entry, snapshot_id=own, sequence_number=number, file_sequence_number=file_number)
+
+    # files
+
+    @cached_property
+    def _folders(self) -> tuple[str, ...]:
+        return tuple(folder.rstrip("/") for folder in own_folders(self._metadata))
+
+    @cached_property
+    def _files(self) -> Mapping[str, FileStatus]:
+        """All content files in the table's folders by their place. They are spelled as the table spells its folders,
+        since deletes name data files by their whole location."""
+        metadata, found = metadata_location(self._metadata), dict[str, FileStatus]()
+        for folder in self._folders:
+            root = same_place(folder).rstrip("/")
+            for status in self._io.list(folder):
+                place = same_place(status.path)
+                if not (format_of(place) is None or is_hidden(status.path, folder) or is_below(metadata, status.path)):
+                    found.setdefault(place, replace(status, path=folder + place[len(root) :]))
+        return found
+
+    @cached_property
+    def _unnamed(self) -> tuple[FileStatus, ...]:
+        """Files that no manifest names; with all Puffin files, as a manifest may name one vector of several."""
+        named = {
+            same_place(one.entry.file.file_path) for one in self.known.values() if one.entry.file.file_format != PUFFIN
+        }
+        return tuple(status for place, status in sorted(self._files.items()) if place not in named)
+
+    def _exists(self, path: str) -> bool:
+        return same_place(path) in self._files or self._io.exists(path)
+
+    def _content(self, status: FileStatus) -> FoundContent | None:
+        """None of a file that cannot be read."""
+        if status.path not in self._found:
+            try:
+                self._found[status.path] = found_content(self._io, status.path, status.size)
+            except StorageError:
+                raise
+            except (SqlextError, *DAMAGED):
+                self._found[status.path] = None
+        return self._found[status.path]
