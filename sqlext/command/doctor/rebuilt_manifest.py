@@ -9,7 +9,7 @@ which files it had removed, so that earlier snapshots stay as they are.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, KeysView, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -31,16 +31,19 @@ from sqlext.spec.metadata.table_metadata import TableMetadata
 
 _SIZE = "total-files-size"
 _MOST_SETS = 200
+_NO_SNAPSHOT = -1
 _UUID = re.compile(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 @dataclass(frozen=True, slots=True)
 class RebuiltManifest:
-    """The live entries of a lost manifest; without `keeps_row_ids` some of its rows get new ones."""
+    """The live entries of lost manifests, of several if they are told only together. Without `keeps_row_ids` some of
+    the rows get new ids, without `keeps_numbers` some files sequence numbers that say as much to all deletes."""
 
-    manifest: ManifestFile
+    manifests: tuple[ManifestFile, ...]
     entries: tuple[ManifestEntry, ...]
     keeps_row_ids: bool = True
+    keeps_numbers: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,22 +68,55 @@ def rebuilt_manifests(
     telling = _Telling(remains, metadata, head, listed)
     # Deletes are placed by the data files that they are of.
     waiting = sorted((one for one in listed if one.path in lost), key=lambda one: one.content)
-    answers: dict[str, RebuiltManifest | UntoldManifest] = {}
-    progress = True
-    while progress:
-        progress = False
-        for manifest in waiting:
-            if isinstance(answers.get(manifest.path), RebuiltManifest):
+    rebuilt: list[RebuiltManifest] = []
+    untold: dict[str, UntoldManifest] = {}
+    tried: Sequence[ManifestFile] = ()
+    while waiting != tried:
+        tried = waiting
+        alone = [(one,) for one in waiting]
+        for group in (*alone, *(group for group in _alike(waiting) if len(group) > 1)):
+            if not telling.told.isdisjoint(one.path for one in group):
                 continue
-            answer = answers[manifest.path] = telling.tell(manifest)
+            answer = telling.tell(group)
             if isinstance(answer, RebuiltManifest):
-                telling.told[manifest.path] = answer
-                progress = True
-    return [answers[one.path] for one in listed if one.path in answers]
+                rebuilt.append(answer)
+            elif len(group) == 1:
+                untold[group[0].path] = answer
+        waiting = [one for one in waiting if one.path not in telling.told]
+    return [*rebuilt, *(untold[one.path] for one in waiting)]
+
+
+def _alike(manifests: Iterable[ManifestFile]) -> Iterable[tuple[ManifestFile, ...]]:
+    """Those of one content and spec together."""
+    groups: dict[tuple[ManifestContent, int], tuple[ManifestFile, ...]] = {}
+    for one in manifests:
+        groups[one.content, one.spec_id] = (*groups.get((one.content, one.spec_id), ()), one)
+    return groups.values()
+
+
+def _as_one(manifests: Sequence[ManifestFile]) -> ManifestFile:
+    """What is known of all files of several manifests, as if a later snapshot of no known id had merged them. Their
+    counts must be known."""
+    if len(manifests) == 1:
+        return manifests[0]
+    first_ids = [one.first_row_id for one in manifests if one.first_row_id is not None]
+    return replace(
+        manifests[0],
+        sequence_number=max(one.sequence_number for one in manifests) + 1,
+        min_sequence_number=min(one.min_sequence_number for one in manifests),
+        added_snapshot_id=_NO_SNAPSHOT,
+        added_files_count=0,
+        added_rows_count=0,
+        existing_files_count=sum((one.added_files_count or 0) + (one.existing_files_count or 0) for one in manifests),
+        existing_rows_count=sum((one.added_rows_count or 0) + (one.existing_rows_count or 0) for one in manifests),
+        deleted_files_count=sum(one.deleted_files_count or 0 for one in manifests),
+        partitions=None,
+        first_row_id=min(first_ids, default=None),
+    )
 
 
 class _Telling:
-    """The search for the files of lost manifests of one head; what is `told` of one tells more of the others."""
+    """The search for the files of lost manifests of one head; what is told of one tells more of the others."""
 
     def __init__(
         self, remains: TableRemains, metadata: TableMetadata, head: Snapshot, listed: Sequence[ManifestFile]
@@ -89,51 +125,67 @@ class _Telling:
         self._metadata = metadata
         self._head = head
         self._listed = listed
-        self.told: dict[str, RebuiltManifest] = {}
+        self._told: dict[str, tuple[ManifestEntry, ...]] = {}
 
-    def tell(self, lost: ManifestFile) -> RebuiltManifest | UntoldManifest:
-        counts = (lost.added_files_count, lost.existing_files_count, lost.added_rows_count, lost.existing_rows_count)
-        if None in counts:
-            return UntoldManifest(lost, "its manifest list does not count its files")
-        files, rows = (sum(count or 0 for count in pair) for pair in (counts[:2], counts[2:]))
-        if not files:
-            return RebuiltManifest(lost, ())
-        totals, pool = self._totals(lost), list(self._pool(lost))
-        size = totals.get(_SIZE)
-        found: list[ToldEntries] = []
-        is_cut = False
-        for slots in self._choices(lost, pool, by_writes=size is not None):
-            matching = matching_sets(slots, (files, rows, size or 0), with_bytes=size is not None, most=_MOST_SETS)
-            fitting = (self._fitting(lost, one, totals) for one in matching.sets)
-            found, is_cut = [one for one in fitting if one is not None], matching.is_cut
-            if len(found) == 1 and not is_cut:
-                return self._rebuilt(lost, found[0], pool)
-        reason = (
-            "several sets of files have its counts" if found or is_cut else "no files are found that have its counts"
+    @property
+    def told(self) -> KeysView[str]:
+        """The locations of manifests that are told."""
+        return self._told.keys()
+
+    def tell(self, manifests: Sequence[ManifestFile]) -> RebuiltManifest | UntoldManifest:
+        """Tells a manifest, or all files of several of one content and spec."""
+        if any(count is None for one in manifests for count in _counts(one)):
+            return UntoldManifest(manifests[0], "its manifest list does not count its files")
+        lost, paths = _as_one(manifests), frozenset(one.path for one in manifests)
+        answer = self._told_as_one(lost, paths)
+        if isinstance(answer, UntoldManifest):
+            return answer
+        newest = max(manifests, key=lambda one: one.sequence_number).added_snapshot_id
+        entries = tuple(
+            replace(one, snapshot_id=newest) if one.snapshot_id == _NO_SNAPSHOT else one for one in answer.entries
         )
+        self._told |= {one.path: () for one in manifests} | {manifests[0].path: entries}
+        return replace(answer, manifests=tuple(manifests), entries=entries)
+
+    def _told_as_one(self, lost: ManifestFile, paths: Collection[str]) -> RebuiltManifest | UntoldManifest:
+        added, existing, added_rows, existing_rows = (count or 0 for count in _counts(lost))
+        if not added + existing:
+            return RebuiltManifest((lost,), ())
+        totals, pool = self._totals(paths), list(self._pool(lost, paths))
+        size = totals.get(_SIZE)
+        needed = added + existing, added_rows + existing_rows, size or 0
+        reason = "no files are found that have its counts"
+        for slots in self._choices(lost, pool, by_writes=size is not None):
+            matching = matching_sets(slots, needed, with_bytes=size is not None, most=_MOST_SETS)
+            fitting = (self._fitting(lost, one, totals) for one in matching.sets)
+            found = [one for one in fitting if one is not None]
+            if len(found) == 1 and not matching.is_cut:
+                return self._rebuilt(lost, paths, found[0], pool)
+            if found or matching.is_cut:
+                reason = "several sets of files have its counts"
         return UntoldManifest(lost, reason, _candidates(pool))
 
     def _rebuilt(
-        self, lost: ManifestFile, told: ToldEntries, pool: Sequence[ManifestEntry]
+        self, lost: ManifestFile, paths: Collection[str], told: ToldEntries, pool: Sequence[ManifestEntry]
     ) -> RebuiltManifest | UntoldManifest:
-        others = [self._live(one) for one in self._listed if one.path != lost.path]
+        others = [self._live(one) for one in self._listed if one.path not in paths]
         known = [entry for live in others for entry in live or ()]
         if told.uncertain and (None in others or not equality_deletes_apply_alike(told, known, self._metadata)):
             reason = "the sequence numbers of its files are not told, by which equality deletes apply or not"
             return UntoldManifest(lost, reason, _candidates(pool))
         entries, keeps_row_ids = with_row_ids(lost, told, self._metadata.specs_by_id()[lost.spec_id])
-        return RebuiltManifest(lost, entries, keeps_row_ids)
+        return RebuiltManifest((lost,), entries, keeps_row_ids, not told.uncertain)
 
     # what it must have been
 
-    def _totals(self, lost: ManifestFile) -> Mapping[str, int]:
-        """The totals of its live files, by those of a snapshot whose other manifests are known; none if no snapshot
-        tells them."""
+    def _totals(self, paths: Collection[str]) -> Mapping[str, int]:
+        """The totals of the live files of the manifests `paths`, by those of a snapshot whose other manifests are
+        known; none if no snapshot tells them."""
         for snapshot in (self._head, *self._metadata.snapshots[::-1]):
             listed = self._listed if snapshot is self._head else self._remains.manifests(snapshot) or ()
-            others = [self._live(one) for one in listed if one.path != lost.path]
+            others = [self._live(one) for one in listed if one.path not in paths]
             told = told_totals(snapshot)
-            if len(others) < len(listed) and None not in others and _SIZE in told:
+            if len(others) == len(listed) - len(paths) and None not in others and _SIZE in told:
                 known = totals_of(entry.file for live in others for entry in live or ())
                 return {name: count - known[name] for name, count in told.items()}
         return {}
@@ -157,7 +209,7 @@ class _Telling:
             if made is not None and bounds != [(one.contains_null, one.lower_bound, one.upper_bound) for one in made]:
                 return None
         snapshot = self._metadata.snapshot_or_none(lost.added_snapshot_id)
-        return told_entries(lost, files, None if snapshot is None else snapshot.operation)
+        return told_entries(lost, files, self._before(lost), None if snapshot is None else snapshot.operation)
 
     # what it may have had
 
@@ -169,20 +221,22 @@ class _Telling:
         write, which are told from others by their bytes."""
         commit = _UUID.match(lost.path.rpartition("/")[2])
         if commit is not None and any(commit[0] in entry.file.file_path for entry in pool):
-            known = self._remains.known
-            yield [[(one,)] for one in pool if commit[0] in one.file.file_path or one.file.key in known]
+            yield [[(one,)] for one in pool if commit[0] in one.file.file_path or one.snapshot_id is not None]
         yield [[(one,)] for one in pool]
         if by_writes:
-            writes: dict[str, list[ManifestEntry]] = {}
+            known = [[(one,)] for one in pool if one.snapshot_id is not None]
+            writes: dict[str, Unit] = {}
             for entry in pool:
-                named = _UUID.search(entry.file.file_path.rpartition("/")[2])
-                writes.setdefault(entry.file.file_path if named is None else named[0], []).append(entry)
-            yield [[tuple(files)] for files in writes.values()]
+                if entry.snapshot_id is None:
+                    named = _UUID.search(entry.file.file_path.rpartition("/")[2])
+                    write = entry.file.file_path if named is None else named[0]
+                    writes[write] = (*writes.get(write, ()), entry)
+            yield [*known, *([files] for files in writes.values())]
 
-    def _pool(self, lost: ManifestFile) -> Iterator[ManifestEntry]:
+    def _pool(self, lost: ManifestFile, paths: Collection[str]) -> Iterator[ManifestEntry]:
         """The files that may have been live in the manifest, with what is known of their entries."""
         metadata, spec = self._metadata, self._metadata.specs_by_id()[lost.spec_id]
-        elsewhere, before, may_list = self._elsewhere(lost), self._before(lost), self._may_list(lost)
+        elsewhere, before, may_list = self._elsewhere(lost, paths), self._before(lost), self._may_list(lost)
         snapshots = {one.snapshot_id for one in metadata.snapshots}
         for key, known in self._remains.known.items():
             entry = known.entry
@@ -191,13 +245,11 @@ class _Telling:
                 continue
             if (entry.sequence_number or 0) > lost.sequence_number or not may_list(entry.file):
                 continue
-            if entry.snapshot_id is not None and entry.snapshot_id != lost.added_snapshot_id:
-                is_of_another = entry.snapshot_id in snapshots and entry.snapshot_id not in self._lineage
-                if not lost.existing_files_count or is_of_another or (before is not None and key not in before):
-                    continue
-            elif entry.snapshot_id is not None and not lost.added_files_count:
-                continue
-            yield replace(entry, status=EntryStatus.EXISTING)
+            may_be_added = entry.snapshot_id in (None, lost.added_snapshot_id) and lost.added_files_count
+            is_of_another = entry.snapshot_id in snapshots and entry.snapshot_id not in self._lineage
+            may_exist = entry.snapshot_id != lost.added_snapshot_id and (before is None or key in before)
+            if may_be_added or (may_exist and lost.existing_files_count and not is_of_another):
+                yield replace(entry, status=EntryStatus.EXISTING)
         if lost.added_files_count or before is None:
             for file in self._remains.unnamed(lost.content, spec, self._places()):
                 if file.key not in elsewhere and may_list(file):
@@ -224,11 +276,11 @@ class _Telling:
 
         return admits
 
-    def _elsewhere(self, lost: ManifestFile) -> set[ContentKey]:
+    def _elsewhere(self, lost: ManifestFile, paths: Collection[str]) -> set[ContentKey]:
         """Files that are live in other manifests of the head, or were in the snapshot that wrote the manifest."""
         wrote = self._metadata.snapshot_or_none(lost.added_snapshot_id)
         others = (*self._listed, *(self._remains.manifests(wrote) or ()))
-        return {entry.file.key for one in others if one.path != lost.path for entry in self._live(one) or ()}
+        return {entry.file.key for one in others if one.path not in paths for entry in self._live(one) or ()}
 
     def _before(self, lost: ManifestFile) -> set[ContentKey] | None:
         """The live files of its kind in the parent of the snapshot that wrote it, of which are all that it did not add;
@@ -248,8 +300,8 @@ class _Telling:
 
     def _live(self, manifest: ManifestFile) -> Sequence[ManifestEntry] | None:
         """The live entries of a manifest; None if it is lost and not told."""
-        if manifest.path in self.told:
-            return self.told[manifest.path].entries
+        if manifest.path in self._told:
+            return self._told[manifest.path]
         entries = self._remains.entries(manifest)
         return None if entries is None else [entry for entry in entries if entry.is_live]
 
@@ -274,6 +326,12 @@ class _Telling:
             found.add(id)
             id = parents[id]
         return frozenset(found)
+
+
+def _counts(manifest: ManifestFile) -> tuple[int | None, int | None, int | None, int | None]:
+    """Added and existing files, and their rows."""
+    rows = manifest.added_rows_count, manifest.existing_rows_count
+    return manifest.added_files_count, manifest.existing_files_count, *rows
 
 
 def _candidates(pool: Iterable[ManifestEntry]) -> tuple[str, ...]:

@@ -249,7 +249,7 @@ def _plan(
         frozenset(one.manifest.path for one in untold),
         frozenset((*(file.key for file in gone), *dangling)),
         manifests,
-        {one.manifest.path: one.entries for one in rebuilt},
+        _entries_by_manifest(rebuilt),
     )
     told = [*map(_of_rebuilt, rebuilt), *map(_of_untold, untold)]
     return action, "; ".join((*told, *_told(gone, len(dangling), recounted, rebuilt=manifests is not None)))
@@ -267,12 +267,23 @@ def _operation(gone: Iterable[ContentFile], lost: Iterable[ManifestFile]) -> str
     return "delete" if deletes else "replace"
 
 
+def _entries_by_manifest(rebuilt: Iterable[RebuiltManifest]) -> Mapping[str, tuple[ManifestEntry, ...]]:
+    """Those that are told together are in the first of their manifests."""
+    found: dict[str, tuple[ManifestEntry, ...]] = {}
+    for one in rebuilt:
+        found |= {manifest.path: () for manifest in one.manifests} | {one.manifests[0].path: one.entries}
+    return found
+
+
 def _of_rebuilt(one: RebuiltManifest) -> str:
     rows = sum(entry.file.record_count for entry in one.entries)
-    what = "deletes" if one.manifest.content else "rows"
-    kept = f"{rows} {what} in {len(one.entries)} files of the manifest {one.manifest.path} are kept"
+    what = "deletes" if one.manifests[0].content else "rows"
+    names = " and ".join(manifest.path for manifest in one.manifests)
+    kept = f"{rows} {what} in {len(one.entries)} files of the manifest {names} are kept"
     told = f"{kept}, as other manifests and the files tell them"
-    return f"{told}, with nothing lost" if one.keeps_row_ids else f"{told}; the ids of some of its rows are new"
+    changed = [] if one.keeps_row_ids else ["the ids of some of these rows"]
+    changed += [] if one.keeps_numbers else ["sequence numbers, of which no delete depends"]
+    return f"{told}, with nothing lost" if not changed else f"{told}; new are {' and '.join(changed)}"
 
 
 def _of_untold(one: UntoldManifest) -> str:

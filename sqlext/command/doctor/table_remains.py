@@ -35,8 +35,8 @@ _KINDS = {
 
 @dataclass(frozen=True, slots=True)
 class KnownFile:
-    """A content file that a manifest names, by the newest entry; its snapshot id and sequence numbers are None where
-    only a manifest that no list names has it. `deleted_by` are snapshots that removed it."""
+    """A content file that a manifest names, by the newest entry; the id of the snapshot that added it and its sequence
+    numbers are None if they are not known. `deleted_by` are snapshots that removed it."""
 
     entry: ManifestEntry
     deleted_by: frozenset[int]
@@ -68,12 +68,20 @@ class TableRemains:
     def known(self) -> Mapping[ContentKey, KnownFile]:
         """All files that manifests name."""
         newest: dict[ContentKey, ManifestEntry] = {}
+        removed: dict[ContentKey, ManifestEntry] = {}
         deleted: dict[ContentKey, set[int]] = defaultdict(set)
         for manifest in self._listed_manifests():
             for entry in self.entries(manifest) or ():
-                newest.setdefault(entry.file.key, entry)
-                if not entry.is_live and entry.snapshot_id is not None:
+                if entry.is_live:
+                    newest.setdefault(entry.file.key, entry)
+                elif entry.snapshot_id is not None:
+                    removed.setdefault(entry.file.key, entry)
                     deleted[entry.file.key].add(entry.snapshot_id)
+        # An entry of a removed file has the snapshot that removed it in place of the one that added it.
+        ids = {one.sequence_number: one.snapshot_id for one in self._metadata.snapshots if one.sequence_number}
+        for key, entry in removed.items():
+            added = ids.get(entry.file_sequence_number or 0)
+            newest.setdefault(key, replace(entry, snapshot_id=added))
         for entry in self._unlisted_entries():
             if entry.file.key not in newest and self._exists(entry.file.file_path):
                 newest[entry.file.key] = entry

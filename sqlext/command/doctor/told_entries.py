@@ -4,7 +4,7 @@ counts in the manifest list, other manifests and the names of the files tell the
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from sqlext.command.doctor.matching_sets import matching_sets
@@ -30,10 +30,13 @@ class ToldEntries:
     uncertain: Mapping[ContentKey, tuple[int, int]]
 
 
-def told_entries(lost: ManifestFile, files: Sequence[ManifestEntry], operation: str | None) -> ToldEntries | None:
-    """The entries of `files`, whose number and rows are the manifest's, with what is known of them; `operation` is that
-    of the snapshot which wrote the manifest, None if it has expired. None if they are not the manifest's."""
-    added = _added(lost, files)
+def told_entries(
+    lost: ManifestFile, files: Sequence[ManifestEntry], before: Set[ContentKey] | None, operation: str | None
+) -> ToldEntries | None:
+    """The entries of `files`, whose number and rows are the manifest's, with what is known of them. `before` are the
+    files of which it added none, None if they are not known; `operation` is that of the snapshot which wrote the
+    manifest, None if it has expired. None if the files are not the manifest's."""
+    added = _added(lost, files, before)
     if added is None:
         return None
     of_added = _number_of_added(lost, operation)
@@ -68,22 +71,25 @@ class _Added:
     possible: frozenset[ContentKey] = frozenset()
 
 
-def _added(lost: ManifestFile, files: Sequence[ManifestEntry]) -> _Added | None:
+def _added(lost: ManifestFile, files: Sequence[ManifestEntry], before: Set[ContentKey] | None) -> _Added | None:
     """None if the counts of added and existing files do not fit."""
     own = [one for one in files if one.snapshot_id == lost.added_snapshot_id]
-    open_ = [one for one in files if one.snapshot_id is None]
+    untold = [one for one in files if one.snapshot_id is None]
+    if before is not None:
+        own += [one for one in untold if one.file.key not in before]
+        untold = [one for one in untold if one.file.key in before]
     count = (lost.added_files_count or 0) - len(own)
     rows = (lost.added_rows_count or 0) - _rows(own)
-    if not 0 <= count <= len(open_):
+    if not 0 <= count <= len(untold):
         return None
-    if count in (0, len(open_)):
-        if rows != (_rows(open_) if count else 0):
+    if count in (0, len(untold)):
+        if rows != (_rows(untold) if count else 0):
             return None
-        return _Added(_keys([*own, *open_] if count else own))
-    matching = matching_sets([[(one,)] for one in open_], (count, rows, 0), with_bytes=False, most=1)
+        return _Added(_keys([*own, *untold] if count else own))
+    matching = matching_sets([[(one,)] for one in untold], (count, rows, 0), with_bytes=False, most=1)
     if len(matching.sets) == 1 and not matching.is_cut:
         return _Added(_keys([*own, *matching.sets[0]]))
-    return _Added(_keys(own), _keys(open_)) if matching.is_cut else None
+    return _Added(_keys(own), _keys(untold)) if matching.is_cut else None
 
 
 def _number_of_added(lost: ManifestFile, operation: str | None) -> tuple[int, int]:
