@@ -100,7 +100,7 @@ def content_files(
 def _data_file(io: FileIO, found: FoundContent, metadata: TableMetadata, spec: PartitionSpec, root: str) -> ContentFile:
     schema = _schema_of(metadata, spec)
     metrics = MetricsConfig.from_properties(metadata.properties)
-    return _placed(io, found, spec, root, _shape(metadata, schema, metrics))
+    return _placed(io, found, spec, root, _shape(metadata, schema, metrics), schema)
 
 
 def _equality_deletes(
@@ -115,11 +115,14 @@ def _equality_deletes(
         whole, fields=tuple(field for field in whole.fields if field.id in columns), identifier_field_ids=()
     )
     shape = _shape(metadata, schema, MetricsConfig.from_properties(metadata.properties))
-    file = _placed(io, found, spec, root, shape)
+    file = _placed(io, found, spec, root, shape, whole)
     return replace(file, content=Content.EQUALITY_DELETES, equality_ids=ids)
 
 
-def _placed(io: FileIO, found: FoundContent, spec: PartitionSpec, root: str, shape: TableShape) -> ContentFile:
+def _placed(
+    io: FileIO, found: FoundContent, spec: PartitionSpec, root: str, shape: TableShape, schema: Schema
+) -> ContentFile:
+    """The file in its partition, whose source columns `schema` has."""
     head = found.head
     assert head is not None
     file = content_file(io, ExistingFile(found.path, found.size, found.file_format, {}), shape)
@@ -131,7 +134,7 @@ def _placed(io: FileIO, found: FoundContent, spec: PartitionSpec, root: str, sha
         leaves = match(head.schema, shape.schema, shape.mapping.fields, instants=head.instants, is_own=True)
         flat = {leaf.field_id: leaf for leaf in leaves if not leaf.repeated}
         placed = FoundFile(found.path, folders_of(found.path, root), flat)
-        partition = partition_of(io, shape.schema, spec, placed)
+        partition = partition_of(io, schema, spec, placed)
     return replace(file, spec_id=spec.spec_id, partition=partition)
 
 

@@ -62,10 +62,12 @@ def rebuilt_manifests(
     head: Snapshot,
     listed: Sequence[ManifestFile],
     lost: Collection[str],
+    wrong_totals: Collection[int],
 ) -> list[RebuiltManifest | UntoldManifest]:
-    """What can be told of those manifests of `head`, which lists `listed`, that are at the locations `lost`. Raises
+    """What can be told of those manifests of `head`, which lists `listed`, that are at the locations `lost`. Totals are
+    not relied on if there are snapshots in its history whose totals are wrong, which `wrong_totals` are. Raises
     StorageError."""
-    telling = _Telling(remains, metadata, head, listed)
+    telling = _Telling(remains, metadata, head, listed, wrong_totals)
     # Deletes are placed by the data files that they are of.
     waiting = sorted((one for one in listed if one.path in lost), key=lambda one: one.content)
     rebuilt: list[RebuiltManifest] = []
@@ -119,8 +121,14 @@ class _Telling:
     """The search for the files of lost manifests of one head; what is told of one tells more of the others."""
 
     def __init__(
-        self, remains: TableRemains, metadata: TableMetadata, head: Snapshot, listed: Sequence[ManifestFile]
+        self,
+        remains: TableRemains,
+        metadata: TableMetadata,
+        head: Snapshot,
+        listed: Sequence[ManifestFile],
+        wrong_totals: Collection[int],
     ) -> None:
+        self._wrong_totals = wrong_totals
         self._remains = remains
         self._metadata = metadata
         self._head = head
@@ -181,6 +189,8 @@ class _Telling:
     def _totals(self, paths: Collection[str]) -> Mapping[str, int]:
         """The totals of the live files of the manifests `paths`, by those of a snapshot whose other manifests are
         known; none if no snapshot tells them."""
+        if not self._lineage.isdisjoint(self._wrong_totals):
+            return {}
         for snapshot in (self._head, *self._metadata.snapshots[::-1]):
             listed = self._listed if snapshot is self._head else self._remains.manifests(snapshot) or ()
             others = [self._live(one) for one in listed if one.path not in paths]

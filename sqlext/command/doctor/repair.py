@@ -230,7 +230,7 @@ def _plan(
             return None, f"not done: its manifests cannot be told from those of its parent. {way_out}"
     listed = ManifestCache(0).manifests(io, head) if manifests is None else manifests
     lost = [one for one in listed if one.path in check.lost_manifests]
-    answers = rebuilt_manifests(remains, metadata, head, listed, check.lost_manifests) if lost else []
+    answers = rebuilt_manifests(remains, metadata, head, listed, check.lost_manifests, check.wrong_totals)
     rebuilt = [one for one in answers if isinstance(one, RebuiltManifest)]
     untold = [one for one in answers if isinstance(one, UntoldManifest)]
     live = list(_live(io, metadata, [one for one in listed if one not in lost]))

@@ -3,7 +3,7 @@ that no snapshot names any more, and the files in the table's folders that none 
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -95,7 +95,8 @@ class TableRemains:
         each = each_decoded(self._io, [path for path in paths if path not in self._found])
 
         def entries_of(status: FileStatus) -> list[ContentFile]:
-            root = next(folder for folder in self._folders if is_below(folder, status.path))
+            folder = self._folder(status.path)
+            root = self._spellings.get(folder, folder)
             try:
                 found = self._content(status)
                 if found is None or found.kind not in _KINDS[content]:
@@ -180,24 +181,43 @@ class TableRemains:
 
     @cached_property
     def _files(self) -> Mapping[str, FileStatus]:
-        """All content files in the table's folders by their place. They are spelled as the table spells its folders,
-        since deletes name data files by their whole location."""
+        """All content files in the table's folders by their place."""
         metadata, found = metadata_location(self._metadata), dict[str, FileStatus]()
         for folder in self._folders:
-            root = same_place(folder).rstrip("/")
             for status in self._io.list(folder):
-                place = same_place(status.path)
-                if not (format_of(place) is None or is_hidden(status.path, folder) or is_below(metadata, status.path)):
-                    found.setdefault(place, replace(status, path=folder + place[len(root) :]))
+                path = status.path
+                if not (format_of(path) is None or is_hidden(path, folder) or is_below(metadata, path)):
+                    found.setdefault(same_place(path), status)
         return found
 
     @cached_property
     def _unnamed(self) -> tuple[FileStatus, ...]:
         """Files that no manifest names; with all Puffin files, as a manifest may name one vector of several."""
-        named = {
-            same_place(one.entry.file.file_path) for one in self.known.values() if one.entry.file.file_format != PUFFIN
-        }
-        return tuple(status for place, status in sorted(self._files.items()) if place not in named)
+        files = (one.entry.file for one in self.known.values())
+        named = {same_place(file.file_path) for file in files if file.file_format != PUFFIN}
+        found = ((place, status) for place, status in sorted(self._files.items()) if place not in named)
+        return tuple(replace(status, path=self._spelled(place)) for place, status in found)
+
+    def _spelled(self, place: str) -> str:
+        """A location as the writers of the table's files spell it, since deletes name data files by their whole
+        location: Hadoop writes `file:/a` for a table at `file:///a`."""
+        folder = self._folder(place)
+        return self._spellings.get(folder, folder) + place[len(same_place(folder).rstrip("/")) :]
+
+    def _folder(self, path: str) -> str:
+        return next(folder for folder in self._folders if is_below(folder, path))
+
+    @cached_property
+    def _spellings(self) -> Mapping[str, str]:
+        """How the locations of known files spell the table's folders, mostly."""
+        found: dict[str, Counter[str]] = defaultdict(Counter)
+        for known in self.known.values():
+            path = known.entry.file.file_path
+            for folder in self._folders:
+                below = same_place(path)[len(same_place(folder).rstrip("/")) :]
+                if is_below(folder, path) and path.endswith(below):
+                    found[folder][path.removesuffix(below)] += 1
+        return {folder: counted.most_common(1)[0][0] for folder, counted in found.items()}
 
     def _exists(self, path: str) -> bool:
         return same_place(path) in self._files or self._io.exists(path)
