@@ -4,7 +4,7 @@ that no snapshot names any more, and the files in the table's folders that none 
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -53,6 +53,7 @@ class TableRemains:
         self._cache = ManifestCache(0)
         self._entries: dict[ManifestFile, tuple[ManifestEntry, ...] | None] = {}
         self._found: dict[str, FoundContent | None] = {}
+        self._placed: dict[tuple[str, int], tuple[ContentFile, ...]] = {}
 
     def manifests(self, snapshot: Snapshot | None) -> tuple[ManifestFile, ...] | None:
         """The manifests of a snapshot; None if its list cannot be read."""
@@ -90,25 +91,35 @@ class TableRemains:
     def unnamed(self, content: ManifestContent, spec: PartitionSpec, data: Mapping[str, Any]) -> Iterator[ContentFile]:
         """The content files that no manifest names, as a manifest of `content` and `spec` has them; `data` is as in
         `content_files`. What cannot be read is left out. Raises StorageError."""
-        statuses = [one for one in self._unnamed if one.path.endswith(".puffin") <= (content != ManifestContent.DATA)]
+        is_data = content == ManifestContent.DATA
+        statuses = [one for one in self._unnamed if not (is_data and one.path.endswith(".puffin"))]
         paths = [one.path for one in statuses]
         each = each_decoded(self._io, [path for path in paths if path not in self._found])
 
-        def entries_of(status: FileStatus) -> list[ContentFile]:
-            folder = self._folder(status.path)
-            root = self._spellings.get(folder, folder)
-            try:
-                found = self._content(status)
-                if found is None or found.kind not in _KINDS[content]:
-                    return []
-                return list(content_files(self._io, found, self._metadata, spec, root, data))
-            except StorageError:
-                raise
-            except (SqlextError, *DAMAGED):
-                return []
+        def entries_of(status: FileStatus) -> Sequence[ContentFile]:
+            found = self._content(status)
+            if found is None or found.kind not in _KINDS[content]:
+                return ()
+            key = status.path, spec.spec_id
+            if key not in self._placed:
+                placed = self._entries_of(found, spec, data)
+                if found.kind not in (FoundKind.DATA, FoundKind.EQUALITY):
+                    return placed
+                self._placed[key] = placed
+            return self._placed[key]
 
         for found in each(entries_of, statuses):
             yield from (file for file in found if file.key not in self.known)
+
+    def _entries_of(self, found: FoundContent, spec: PartitionSpec, data: Mapping[str, Any]) -> tuple[ContentFile, ...]:
+        folder = self._folder(found.path)
+        root = self._spellings.get(folder, folder)
+        try:
+            return tuple(content_files(self._io, found, self._metadata, spec, root, data))
+        except StorageError:
+            raise
+        except (SqlextError, *DAMAGED):
+            return ()
 
     # manifests
 

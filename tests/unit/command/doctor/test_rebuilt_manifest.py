@@ -198,9 +198,8 @@ def test_orphans_of_killed_writers(tmp_path: Path) -> None:
     """Of other sizes, of as many rows, of too many, unfinished, and of other tables."""
     lake = Lake(tmp_path)
     for name in ("t", "other"):
-        lake.create(
-            f"CREATE TABLE {name} (id BIGINT, s STRING) TBLPROPERTIES ('commit.manifest-merge.enabled'='false')"
-        )
+        lake.create(f"CREATE TABLE {name} (id BIGINT, s STRING)")
+        lake.commit(ChangeProperties({"commit.manifest-merge.enabled": "false"}), name)
     lake.append(id=[1, 2, 3], s=["a", "b", "c"])
     lake.append(id=[4, 5], s=["d", "e" * 40])
     rows = lake.rows()
