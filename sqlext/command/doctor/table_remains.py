@@ -88,6 +88,11 @@ class TableRemains:
                 newest[entry.file.key] = entry
         return {key: KnownFile(entry, frozenset(deleted.get(key, ()))) for key, entry in newest.items()}
 
+    @cached_property
+    def file_names(self) -> tuple[str, ...]:
+        """The names of all content files in the table's folders, without these."""
+        return tuple(place.rpartition("/")[2] for place in self._files)
+
     def unnamed(self, content: ManifestContent, spec: PartitionSpec, data: Mapping[str, Any]) -> Iterator[ContentFile]:
         """The content files that no manifest names, as a manifest of `content` and `spec` has them; `data` is as in
         `content_files`. What cannot be read is left out. Raises StorageError."""

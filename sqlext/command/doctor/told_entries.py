@@ -15,8 +15,10 @@ from sqlext.spec.manifests.manifest import ManifestContent, ManifestEntry, Manif
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.partition_spec import PartitionSpec
 
-_NUMBERED = re.compile(r"(?P<task>[0-9]{5})-(?P<attempt>[0-9]+-.+)-(?P<number>[0-9]{5})\.[a-z]+")
-"""Names that writers of sqlext, Iceberg and Flink give."""
+_NUMBERED = re.compile(
+    r"(?P<task>[0-9]{5})-(?P<attempt>[0-9]+)-(?P<write>.+)-(?P<number>[0-9]{5})(?P<deletes>-deletes)?\.[a-z]+"
+)
+"""Names that writers of sqlext, Iceberg and Flink give; the files of each attempt of a task are numbered from 1."""
 _COMPACTION = "replace"
 
 
@@ -175,13 +177,31 @@ def _in_order(files: Sequence[ManifestEntry], spec: PartitionSpec) -> Sequence[M
     """Files in the order of a manifest; None if it is not told."""
     if len(files) == 1:
         return files
-    named = [_NUMBERED.fullmatch(one.file.file_path.rpartition("/")[2]) for one in files]
-    places = [(one["task"], one["number"]) for one in named if one is not None]
-    tasks = {(one["task"], one["attempt"]) for one in named if one is not None}
-    writes = {one["attempt"].partition("-")[2] for one in named if one is not None}
-    if not spec.is_unpartitioned or None in named or len(writes) > 1 or len(tasks) > len({task for task, _ in tasks}):
+    named = [found for one in files if (found := _NUMBERED.fullmatch(one.file.file_path.rpartition("/")[2]))]
+    attempts = {(one["task"], one["attempt"]) for one in named}
+    is_one_write = len(named) == len(files) and len({one["write"] for one in named}) == 1
+    if not spec.is_unpartitioned or not is_one_write or len(attempts) > len({task for task, _ in attempts}):
         return None
+    places = [(one["task"], one["number"]) for one in named]
     return [one for _, one in sorted(zip(places, files, strict=True), key=lambda pair: pair[0])]
+
+
+def writes_with_gaps(names: Iterable[str]) -> set[str]:
+    """The ids of writes of which a file is missing among `names`, by the numbers of the others. Iceberg numbers data
+    and delete files together, sqlext each by themselves."""
+    numbers: dict[tuple[str, str, str], dict[str | None, set[int]]] = {}
+    for one in filter(None, map(_NUMBERED.fullmatch, names)):
+        kinds = numbers.setdefault((one["write"], one["task"], one["attempt"]), {})
+        kinds.setdefault(one["deletes"], set()).add(int(one["number"]))
+    return {
+        write
+        for (write, _, _), kinds in numbers.items()
+        if _has_gap(set().union(*kinds.values())) and any(map(_has_gap, kinds.values()))
+    }
+
+
+def _has_gap(numbers: Set[int]) -> bool:
+    return max(numbers) != len(numbers)
 
 
 def _rows(entries: Iterable[ManifestEntry]) -> int:
