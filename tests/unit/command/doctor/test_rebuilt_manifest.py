@@ -250,6 +250,70 @@ def test_a_lost_data_file_and_manifest(tmp_path: Path) -> None:
     assert lake.rows() == [(1, "a"), (2, "b")]
 
 
+def test_a_write_of_which_a_file_is_missing(tmp_path: Path) -> None:
+    """All files of a killed writer do not take the place of some of the commit's."""
+    lake = Lake(tmp_path)
+    lake.create("CREATE TABLE t (id BIGINT, s STRING) PARTITIONED BY (truncate(1, id))")
+    lake.append(id=[0, 1], s=["a", "b"])
+    for number, file in enumerate(lake.files(), 1):
+        copied(lake, file.file_path, f"00000-0-{OTHER}-{number:05d}.parquet")
+    (gone,) = (one for one in lake.files() if one.file_path.endswith("-00001.parquet"))
+    local(gone.file_path).unlink()
+    (lost,) = listed(lake)
+    lose(lake, lost)
+    (said, *_) = repaired(lake, [lost])
+    assert "are lost, since several sets of files have its counts" in said
+    assert lake.rows() == []
+
+
+def unmerged(folder: Path) -> Lake:
+    """Each commit has a manifest of its own."""
+    lake = Lake(folder)
+    lake.create("CREATE TABLE t (id BIGINT) TBLPROPERTIES ('commit.manifest-merge.enabled'='false')")
+    return lake
+
+
+def remove(lake: Lake, place: int) -> None:
+    """Removes a data file, which stays where it is."""
+    base = head(lake).snapshot_id
+    lake.commit(OverwriteFiles(deleted_files=[lake.files()[place]], base_snapshot_id=base))
+
+
+def test_a_twin_that_was_removed(tmp_path: Path) -> None:
+    """A file that the branch has removed is no candidate, though other snapshots name it."""
+    lake = unmerged(tmp_path)
+    for number in range(3):
+        lake.append(id=[number])
+    of_last = listed(lake)[0]
+    remove(lake, 0)
+    lake.commit(RewriteManifests(0))
+    rows, (lost,) = lake.rows(), listed(lake)
+    assert (lost.existing_files_count, lost.deleted_files_count) == (2, 0)
+    lose(lake, lost, of_last)
+    (said,) = repaired(lake, [lost])
+    assert "2 rows in 2 files" in said
+    assert "are kept" in said
+    assert lake.rows() == rows == [(1,), (2,)]
+
+
+def test_a_twin_in_another_manifest(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    lake.create("CREATE TABLE t (id BIGINT, s STRING) PARTITIONED BY (s)")
+    lake.commit(ChangeProperties({"commit.manifest-merge.enabled": "false"}))
+    lake.append(id=[1], s=["a"])
+    lake.append(id=[2, 3, 3], s=["a", "b", "b"])
+    rows = [row for row in lake.rows() if row[0] != 3]
+    before = listed(lake)[0]
+    (place,) = (place for place, file in enumerate(lake.files()) if file.record_count == 2)
+    remove(lake, place)
+    lost = listed(lake)[0]
+    assert (lost.existing_files_count, lost.deleted_files_count) == (1, 1)
+    lose(lake, lost, before)
+    (said,) = repaired(lake, [lost])
+    assert "are kept" in said
+    assert lake.rows() == rows
+
+
 def test_replaced_files_stay_replaced(tmp_path: Path) -> None:
     """Their files lie there still, and a manifest that an expired snapshot left names them."""
     lake = Lake(tmp_path)
