@@ -66,6 +66,15 @@ class ManifestCandidates:
             id = parents[id]
         return frozenset(found)
 
+    @cached_property
+    def _of_others(self) -> frozenset[int]:
+        """The ids of snapshots that are no ancestors of the head. Those before an ancestor that has expired may be."""
+        ancestors = [one for one in self._metadata.snapshots if one.snapshot_id in self.lineage]
+        oldest = min(ancestors, key=lambda one: one.sequence_number)
+        is_whole = all(one.parent_snapshot_id is None or one.parent_snapshot_id in self.lineage for one in ancestors)
+        others = (one for one in self._metadata.snapshots if one.snapshot_id not in self.lineage)
+        return frozenset(one.snapshot_id for one in others if is_whole or one.sequence_number > oldest.sequence_number)
+
     def before(self, lost: ManifestFile) -> Set[ContentKey] | None:
         """The live files of its kind in the parent of the snapshot that wrote it, of which are all that it did not add;
         None if they are not known."""
@@ -108,9 +117,8 @@ class ManifestCandidates:
     ) -> Iterator[ManifestEntry]:
         """The files that may have been live in the manifest, which stands for those at `paths`, with what is known of
         their entries; `before` is as the method gives it. Raises StorageError."""
-        metadata, spec = self._metadata, self._metadata.specs_by_id()[lost.spec_id]
+        spec, of_others = self._metadata.specs_by_id()[lost.spec_id], self._of_others
         elsewhere, may_list = self._elsewhere(lost, paths), self._may_list(lost)
-        snapshots = {one.snapshot_id for one in metadata.snapshots}
         for key, known in self._remains.known.items():
             entry = known.entry
             is_own = (entry.file.content == Content.DATA) == (lost.content == ManifestContent.DATA)
@@ -119,9 +127,8 @@ class ManifestCandidates:
             if (entry.sequence_number or 0) > lost.sequence_number or not may_list(entry.file):
                 continue
             may_be_added = entry.snapshot_id in (None, lost.added_snapshot_id) and lost.added_files_count
-            is_of_another = entry.snapshot_id in snapshots and entry.snapshot_id not in self.lineage
             may_exist = entry.snapshot_id != lost.added_snapshot_id and (before is None or key in before)
-            if may_be_added or (may_exist and lost.existing_files_count and not is_of_another):
+            if may_be_added or (may_exist and lost.existing_files_count and entry.snapshot_id not in of_others):
                 yield replace(entry, status=EntryStatus.EXISTING)
         if lost.added_files_count or before is None:
             for file in self._remains.unnamed(lost.content, spec, self._places()):

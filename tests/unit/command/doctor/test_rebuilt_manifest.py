@@ -20,11 +20,13 @@ from sqlext.catalog.catalog_settings import open_catalog
 from sqlext.command.doctor.answer import Repairing
 from sqlext.command.doctor.rebuilt_manifest import RebuiltManifest, rebuilt_manifests
 from sqlext.command.doctor.table_remains import TableRemains
+from sqlext.command.maintenance.expiry import expire_snapshots
 from sqlext.commit.action import Destination
 from sqlext.commit.actions.manifest_rewrite import RewriteManifests
 from sqlext.commit.actions.overwrite import OverwriteFiles
 from sqlext.commit.actions.property_change import ChangeProperties
 from sqlext.commit.actions.reference_change import CreateReference
+from sqlext.commit.actions.snapshot_expiry import ExpireSnapshots
 from sqlext.scan.checks.table_checks import check_table
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.spec.manifests.content_file import Content, ContentKey
@@ -134,6 +136,74 @@ def test_random_histories(tmp_path: Path) -> None:
     assert told[True] > 20
 
 
+def copied(lake: Lake, path: str, name: str) -> Path:
+    """A file of the same rows beside another, as a writer that was killed leaves it."""
+    made = local(path).with_name(name)
+    shutil.copy(local(path), made)
+    return made
+
+
+OTHER = "11111111-2222-4333-8444-555555555555"
+
+
+def expire_all(lake: Lake) -> None:
+    """Expires what no branch or tag keeps, with its files."""
+    expire_snapshots(lake.environment, "lake", lake.load(), ExpireSnapshots(older_than_ms=1 << 60))
+
+
+def test_files_of_an_ancestor_before_expired_ones(tmp_path: Path) -> None:
+    """A tag names one of the files, whose snapshot is an ancestor, though the ones between them have expired."""
+    lake = Lake(tmp_path)
+    lake.create("CREATE TABLE t (id BIGINT) TBLPROPERTIES ('commit.manifest.min-count-to-merge'='2')")
+    lake.append(id=[1])
+    lake.commit(CreateReference("first", "tag", None))
+    lake.append(id=[2])
+    lake.append(id=[3])
+    copied(lake, lake.files()[0].file_path, f"00000-0-{OTHER}-00001.parquet")
+    expire_all(lake)
+    (lost,) = listed(lake)
+    assert lost.existing_files_count == 2
+    lose(lake, lost)
+    (said,) = repaired(lake, [lost])
+    assert "several sets of files" in said
+
+
+@pytest.mark.long
+def test_random_histories_with_orphans_and_expiry(tmp_path: Path) -> None:
+    """Of the files of another table some lie beside those of the table, with as many rows and bytes: what is told must
+    be true."""
+    for seed in range(160):
+        history = RandomHistory(tmp_path / str(seed), seed)
+        lake, rng = history.lake, history.rng
+        metadata = lake.load().metadata
+        partitioned = "PARTITIONED BY (bucket(4, id))" if metadata.spec().fields else ""
+        lake.create(
+            f"CREATE TABLE o (id BIGINT, s STRING, PRIMARY KEY (id)) {partitioned}"
+            f" TBLPROPERTIES ('format-version'='{metadata.format_version}')"
+        )
+        for _ in range(rng.randrange(5, 18)):
+            history.step()
+            if rng.random() < 0.1:
+                expire_all(lake)
+        for _ in range(rng.choice([0, 0, 1, 2, 5])):
+            rng.choice([lake.append, lake.upsert])("o", id=rng.sample(range(12), 2), s=rng.choices("pq", k=2))
+        ours, theirs = (local(lake.load(name).metadata.location) / "data" for name in ("t", "o"))
+        for file in theirs.rglob("*.parquet"):
+            if rng.random() < 0.8:
+                (ours / file.relative_to(theirs)).parent.mkdir(exist_ok=True, parents=True)
+                shutil.copy(file, ours / file.relative_to(theirs))
+        if lake.load().metadata.current_snapshot() is None or not listed(lake):
+            continue
+        if rng.random() < 0.5:
+            expire_all(lake)
+        lost = rng.sample(listed(lake), rng.randrange(1, min(4, len(listed(lake)) + 1)))
+        rows, entries = lake.rows(), live_of(lake)
+        lose(lake, *lost)
+        said = repaired(lake, lost)
+        assert live_of(lake).keys() <= entries.keys(), seed
+        assert lake.rows() == rows or any("are lost, since" in one for one in said), seed
+
+
 def test_merged_manifests_whose_history_has_expired(tmp_path: Path) -> None:
     """No other manifest names their files: the data folder alone has them."""
     lake = Lake(tmp_path)
@@ -144,13 +214,7 @@ def test_merged_manifests_whose_history_has_expired(tmp_path: Path) -> None:
     for number in range(5):
         lake.append(id=[number, number + 10], s=["a", "b" * number])
     rows, entries = lake.rows(), live_of(lake)
-    *before, _ = lake.load().metadata.snapshots
-    unneeded = {one.path for old in before for one in ManifestCache(0).manifests(IO, old)} - {
-        one.path for one in listed(lake)
-    }
-    lake.expire(*(one.snapshot_id for one in before))
-    for path in unneeded:
-        local(path).unlink()
+    expire_all(lake)
     (lost,) = listed(lake)
     assert lost.existing_files_count
     lose(lake, lost)
@@ -171,27 +235,12 @@ def test_sequence_numbers_that_decide_and_are_not_told(tmp_path: Path) -> None:
     lake.append(id=[1], s=["a"])
     lake.upsert(id=[1], s=["b"])
     lake.append(id=[2], s=["c"])
-    *before, _ = lake.load().metadata.snapshots
-    needed = {one.path for one in listed(lake)}
-    gone = {one.path for old in before for one in ManifestCache(0).manifests(IO, old)} - needed
-    lake.expire(*(one.snapshot_id for one in before))
-    for path in gone:
-        local(path).unlink()
+    expire_all(lake)
     (lost,) = listed(lake, ManifestContent.DATA)
     lose(lake, lost)
     (said, *_) = repaired(lake, [lost])
     assert "the sequence numbers of its files are not told" in said
     assert lake.rows() == []
-
-
-def copied(lake: Lake, path: str, name: str) -> Path:
-    """A file of the same rows beside another, as a writer that was killed leaves it."""
-    made = local(path).with_name(name)
-    shutil.copy(local(path), made)
-    return made
-
-
-OTHER = "11111111-2222-4333-8444-555555555555"
 
 
 def test_orphans_of_killed_writers(tmp_path: Path) -> None:
