@@ -331,32 +331,32 @@ def remove(lake: Lake, place: int) -> None:
 def test_a_twin_that_was_removed(tmp_path: Path) -> None:
     """A file that the branch has removed is no candidate, though other snapshots name it."""
     lake = unmerged(tmp_path)
-    for number in range(3):
+    for number in range(4):
         lake.append(id=[number])
     of_last = listed(lake)[0]
-    remove(lake, 0)
+    remove(lake, 1)
     lake.commit(RewriteManifests(0))
     rows, (lost,) = lake.rows(), listed(lake)
-    assert (lost.existing_files_count, lost.deleted_files_count) == (2, 0)
+    assert (lost.existing_files_count, lost.deleted_files_count) == (3, 0)
     lose(lake, lost, of_last)
     (said,) = repaired(lake, [lost])
-    assert "2 rows in 2 files" in said
+    assert "3 rows in 3 files" in said
     assert "are kept" in said
-    assert lake.rows() == rows == [(1,), (2,)]
+    assert lake.rows() == rows == [(0,), (2,), (3,)]
 
 
 def test_a_twin_in_another_manifest(tmp_path: Path) -> None:
     lake = Lake(tmp_path)
     lake.create("CREATE TABLE t (id BIGINT, s STRING) PARTITIONED BY (s)")
     lake.commit(ChangeProperties({"commit.manifest-merge.enabled": "false"}))
-    lake.append(id=[1], s=["a"])
-    lake.append(id=[2, 3, 3], s=["a", "b", "b"])
-    rows = [row for row in lake.rows() if row[0] != 3]
+    lake.append(id=[2, 3, 3, 5], s=["a", "b", "b", "c"])
     before = listed(lake)[0]
+    lake.append(id=[1], s=["a"])
+    rows = [row for row in lake.rows() if row[0] != 3]
     (place,) = (place for place, file in enumerate(lake.files()) if file.record_count == 2)
     remove(lake, place)
     lost = listed(lake)[0]
-    assert (lost.existing_files_count, lost.deleted_files_count) == (1, 1)
+    assert (lost.existing_files_count, lost.deleted_files_count) == (2, 1)
     lose(lake, lost, before)
     (said,) = repaired(lake, [lost])
     assert "are kept" in said
