@@ -10,11 +10,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyroaring import BitMap64
 
+from sqlext.command.doctor.found_content import FoundKind, found_content
 from sqlext.command.doctor.found_partitioning import FoundFile, FoundPartitioning, folders_of, found_partitioning
 from sqlext.command.doctor.found_schema import found_schema, match_own
 from sqlext.errors import CorruptionError, NotFoundError, SqlextError, StorageError, UnsupportedError
-from sqlext.scan.deletes.position_delete import FILE_PATH_ID, POS_ID, read_position_deletes
-from sqlext.spec.arrow_field_id import FIELD_ID_KEY
+from sqlext.scan.deletes.position_delete import read_position_deletes
 from sqlext.spec.manifests import puffin
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.manifests.deletion_vector import BLOB_TYPE, REFERENCED_DATA_FILE, decode_deletion_vector
@@ -26,15 +26,13 @@ from sqlext.spec.stored_bytes.checksum import ChecksumState
 from sqlext.spec.version_feature import require_version
 from sqlext.storage.file_io import FileIO, FileStatus
 from sqlext.storage.location import is_below, join, same_place
-from sqlext.write.existing.existing_file import ExistingFile, FileHead, TableShape, content_file, file_head
+from sqlext.write.existing.existing_file import ExistingFile, FileHead, TableShape, content_file
 from sqlext.write.existing.existing_schema import SchemaMismatch, has_field_ids
 from sqlext.write.metrics import MetricsConfig
 from sqlext.write.parquet_file import SCHEMA_KEY
 
 _PARQUET, _PUFFIN, _UNREAD = ".parquet", ".puffin", (".orc", ".avro")
-# In the footers of delete files that Iceberg's library writes, and in the names of those of sqlext.
-_DELETE_TYPE, _DELETES = b"delete-type", "-deletes"
-_DAMAGED = (pa.ArrowException, OSError, ValueError, KeyError, IndexError)
+DAMAGED = (pa.ArrowException, OSError, ValueError, KeyError, IndexError)
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,40 +103,36 @@ def _listed(io: FileIO, location: str) -> _Listed:
     listed = _Listed()
     for status in sorted(io.list(location), key=lambda one: (one.modified_ms, one.path)):
         path = status.path
-        if _is_hidden(path, location):
+        if is_hidden(path, location):
             continue
         if path.endswith(_UNREAD):
             listed.left_out.append(f"{path} is no Parquet file")
         elif path.endswith((_PARQUET, _PUFFIN)):
             try:
                 _look_at(io, status, listed)
-            except (CorruptionError, *_DAMAGED) as error:
+            except (CorruptionError, *DAMAGED) as error:
                 listed.left_out.append(f"{path} cannot be read: {_reason(error)}")
     return listed
 
 
 def _look_at(io: FileIO, status: FileStatus, listed: _Listed) -> None:
-    with io.open_input(status.path) as source:
-        if status.path.endswith(_PUFFIN) or source.read(len(puffin.MAGIC)) == puffin.MAGIC:
-            # Iceberg's Flink writer names files of deletion vectors like data files.
-            listed.vectors.append(status.path)
-            return
-    head = file_head(io, status.path, "PARQUET")
-    columns, footer = head.schema, head.footer
-    assert footer is not None
-    keys = {**(footer.metadata or {}), **(columns.metadata or {})}
-    ids = {(column.metadata or {}).get(FIELD_ID_KEY) for column in columns}
-    if {b"%d" % FILE_PATH_ID, b"%d" % POS_ID} <= ids:
+    found = found_content(io, status.path, status.size)
+    if found.kind == FoundKind.VECTORS:
+        listed.vectors.append(status.path)
+        return
+    assert found.head is not None
+    assert found.head.footer is not None
+    if found.kind == FoundKind.POSITIONS:
         listed.deletes.append(status.path)
-    elif _DELETE_TYPE in keys or _DELETES in status.path.rpartition("/")[2]:
-        listed.left_out.append(f"{status.path} has {footer.num_rows} equality deletes, whose rows return")
+    elif found.kind == FoundKind.EQUALITY:
+        listed.left_out.append(f"{status.path} has {found.head.rows} equality deletes, whose rows return")
     else:
         listed.data.append(status)
-        listed.heads[status.path] = head
-        schema = keys.get(SCHEMA_KEY.encode("ascii"))
+        listed.heads[status.path] = found.head
+        schema = found.head.properties.get(SCHEMA_KEY.encode("ascii"))
         if schema is not None:
             listed.schemas.append(Schema.from_json(json.loads(schema)))
-        highest = _highest_row_id(footer)
+        highest = _highest_row_id(found.head.footer)
         if highest is not None:
             listed.next_row_id = max(listed.next_row_id or 0, highest + 1)
 
@@ -180,7 +174,7 @@ def _partitioning(
             found.append(FoundFile(file.file_path, folders_of(file.file_path, location), flat))
     try:
         return found_partitioning(io, schema, found)
-    except _DAMAGED as error:
+    except DAMAGED as error:
         # What cannot be read says nothing of its partition.
         return FoundPartitioning({}, (UNPARTITIONED,), (f"all fields, as a file cannot be read: {error}",))
 
@@ -205,7 +199,7 @@ def _positions(io: FileIO, files: Sequence[ContentFile], listed: _Listed) -> Map
             told = positions_in(path)
         except StorageError:
             raise
-        except (SqlextError, *_DAMAGED) as error:
+        except (SqlextError, *DAMAGED) as error:
             listed.left_out.append(f"{path} has deletes, whose rows return, and cannot be read: {_reason(error)}")
             continue
         for name, positions in told.items():
@@ -242,9 +236,9 @@ def _needs_version_3(schema: Schema) -> bool:
     return False
 
 
-def _is_hidden(path: str, location: str) -> bool:
+def is_hidden(path: str, location: str) -> bool:
     """Whether it is in a folder of metadata, or in one whose name says that it holds no rows of the table."""
     if is_below(join(location, "metadata"), path):
         return True
-    parts = path[len(location) :].strip("/").split("/")
+    parts = same_place(path)[len(same_place(location)) :].strip("/").split("/")
     return any(part.startswith(".") or (part.startswith("_") and "=" not in part) for part in parts)

@@ -30,6 +30,7 @@ from sqlext.spec.transform import (
     MonthTransform,
     Transform,
     TruncateTransform,
+    VoidTransform,
     YearTransform,
     bucket_hash,
 )
@@ -103,6 +104,13 @@ def found_partitioning(io: FileIO, schema: Schema, files: Sequence[FoundFile]) -
     )
 
 
+def partition_of(io: FileIO, schema: Schema, spec: PartitionSpec, file: FoundFile) -> tuple[Any, ...]:
+    """The partition of a data file in a spec of the table. Raises ValueError if its rows are in several or it has none,
+    StorageError, and OSError for a damaged file."""
+    search = _Search(io, schema)
+    return tuple(search.only_value(field, file) for field in spec.fields)
+
+
 # Iceberg reads the number in `bucket[N]` and `truncate[W]` as Java's int.
 _LARGEST_PARAMETER = (1 << 31) - 1
 # Enough for all divisors of a hash, and of numbers up to 2^40.
@@ -154,6 +162,21 @@ class _Search:
             return self._told(field.source_id, folder)
         type = self._schema.field(field.source_id).type
         return field.transform.apply(type, self._values(file, field.source_id, field.transform)[0])
+
+    def only_value(self, field: PartitionField, file: FoundFile) -> Any:
+        """The partition value of a file's rows. Raises ValueError unless they share one."""
+        if isinstance(field.transform, VoidTransform):
+            return None
+        if field.source_id not in file.leaves:
+            told = next((folder for folder in file.folders if _name(folder) == field.name), None)
+            is_told = told is not None and isinstance(field.transform, IdentityTransform)
+            return self._told(field.source_id, told) if told is not None and is_told else None
+        type = self._schema.field(field.source_id).type
+        values = self._values(file, field.source_id, field.transform)
+        results = {repr(result): result for result in (field.transform.apply(type, value) for value in values)}
+        if len(results) != 1:
+            raise ValueError(f"its rows are in {len(results)} partitions of {field.name}")
+        return next(iter(results.values()))
 
     def _is_source(self, id: int) -> bool:
         type = self._schema.field(id).type

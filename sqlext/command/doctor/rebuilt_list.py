@@ -73,14 +73,16 @@ def _own_manifests(io: FileIO, metadata: TableMetadata, snapshot: Snapshot) -> I
     cache = ManifestCache(0)
     for number in sorted(found):
         path = f"{folder}/{found[number].path.rpartition('/')[2]}"
-        manifest = _manifest(io, path, snapshot)
+        manifest = unlisted_manifest(io, path, snapshot.snapshot_id, snapshot.sequence_number)
         entries = cache.entries(io, manifest, metadata)
         if any(entry.snapshot_id == snapshot.snapshot_id for entry in entries):
             numbers = [entry.sequence_number or 0 for entry in entries if entry.is_live]
             yield replace(manifest, min_sequence_number=min(numbers, default=snapshot.sequence_number))
 
 
-def _manifest(io: FileIO, path: str, snapshot: Snapshot) -> ManifestFile:
+def unlisted_manifest(io: FileIO, path: str, snapshot_id: int, sequence_number: int) -> ManifestFile:
+    """A manifest of which no list is at hand, as the list of its commit had it but for counts. Raises CorruptionError,
+    or FileNotFoundError."""
     data = io.read(path)
     try:
         header, _ = avro_file.decode_header(data)
@@ -92,9 +94,9 @@ def _manifest(io: FileIO, path: str, snapshot: Snapshot) -> ManifestFile:
         len(data),
         known.spec_id or 0,
         ManifestContent.DATA if known.content is None else known.content,
-        snapshot.sequence_number,
-        snapshot.sequence_number,
-        snapshot.snapshot_id,
+        sequence_number,
+        sequence_number,
+        snapshot_id,
         *(None,) * 6,
         partitions=None,
     )

@@ -17,7 +17,9 @@ from sqlext.catalog.metadata_pointer import metadata_number, versions_kept
 from sqlext.catalog.transaction_outcomes import outcome_without_flipped_bit
 from sqlext.command.doctor.examination import Examination
 from sqlext.command.doctor.rebuilt_list import rebuilt_list
+from sqlext.command.doctor.rebuilt_manifest import RebuiltManifest, UntoldManifest, rebuilt_manifests
 from sqlext.command.doctor.table_from_manifests import with_later_snapshots
+from sqlext.command.doctor.table_remains import TableRemains
 from sqlext.command.environment import Environment
 from sqlext.commit.action import Destination
 from sqlext.commit.actions.snapshot_repair import RepairSnapshot
@@ -48,6 +50,8 @@ _MENDING: Mapping[str, Callable[[bytes], bytes | None]] = {
 _CURRENT = re.compile(rb'"current-snapshot-id"\s*:\s*([0-9]{1,19})\b')
 _LOGGED = re.compile(rb'"metadata-file"\s*:\s*"([^"\\]+)"')
 _TURNED_BACK = "one bit had changed, and is as it was written; nothing is lost"
+# Files that may have been those of a manifest.
+_MOST_SHOWN = 20
 # Of the text of a damaged metadata file, from which the log is read as far as it goes.
 _MOST_TEXT = 64 * 1024 * 1024
 
@@ -194,12 +198,13 @@ def repair_branches(
     Raises as `Environment.commit`; ValidationConflict if another commit has changed the branch.
     """
     io = environment.catalogs.catalog(catalog_name).io
+    remains = TableRemains(io, table.metadata, found.check.lost_manifests)
     repairs = []
     for name, reference in table.metadata.refs.items():
         head = table.metadata.snapshot_or_none(reference.snapshot_id)
         if head is None or reference.type != "branch":
             continue
-        planned = _plan(io, table.metadata, head, found)
+        planned = _plan(io, table.metadata, head, found, remains)
         if planned is None:
             continue
         action, done = planned
@@ -214,7 +219,7 @@ def repair_branches(
 
 
 def _plan(
-    io: FileIO, metadata: TableMetadata, head: Snapshot, found: Examination
+    io: FileIO, metadata: TableMetadata, head: Snapshot, found: Examination, remains: TableRemains
 ) -> tuple[RepairSnapshot | None, str] | None:
     """The repair of a head and what it does; None if it needs none, no action if there is none."""
     check, manifests = found.check, None
@@ -225,7 +230,11 @@ def _plan(
             return None, f"not done: its manifests cannot be told from those of its parent. {way_out}"
     listed = ManifestCache(0).manifests(io, head) if manifests is None else manifests
     lost = [one for one in listed if one.path in check.lost_manifests]
+    answers = rebuilt_manifests(remains, metadata, head, listed, check.lost_manifests, check.wrong_totals)
+    rebuilt = [one for one in answers if isinstance(one, RebuiltManifest)]
+    untold = [one for one in answers if isinstance(one, UntoldManifest)]
     live = list(_live(io, metadata, [one for one in listed if one not in lost]))
+    live += [entry for one in rebuilt for entry in one.entries]
     gone = [entry.file for entry in live if entry.file.key in check.lost_files]
     kept = [entry for entry in live if entry.file.key not in check.lost_files]
     data = (entry for entry in kept if entry.file.content == Content.DATA)
@@ -236,12 +245,14 @@ def _plan(
         return None
     action = RepairSnapshot(
         head.snapshot_id,
-        _operation(gone, lost),
-        frozenset(one.path for one in lost),
+        _operation(gone, [one.manifest for one in untold]),
+        frozenset(one.manifest.path for one in untold),
         frozenset((*(file.key for file in gone), *dangling)),
         manifests,
+        _entries_by_manifest(rebuilt),
     )
-    return action, "; ".join(_told(lost, gone, len(dangling), recounted, rebuilt=manifests is not None))
+    told = [*map(_of_rebuilt, rebuilt), *map(_of_untold, untold)]
+    return action, "; ".join((*told, *_told(gone, len(dangling), recounted, rebuilt=manifests is not None)))
 
 
 def _live(io: FileIO, metadata: TableMetadata, manifests: Iterable[ManifestFile]) -> Iterator[ManifestEntry]:
@@ -256,16 +267,41 @@ def _operation(gone: Iterable[ContentFile], lost: Iterable[ManifestFile]) -> str
     return "delete" if deletes else "replace"
 
 
-def _told(
-    lost: Iterable[ManifestFile], gone: Iterable[ContentFile], dangling: int, recounted: bool, *, rebuilt: bool
-) -> Iterator[str]:
+def _entries_by_manifest(rebuilt: Iterable[RebuiltManifest]) -> Mapping[str, tuple[ManifestEntry, ...]]:
+    """Those that are told together are in the first of their manifests."""
+    found: dict[str, tuple[ManifestEntry, ...]] = {}
+    for one in rebuilt:
+        found |= {manifest.path: () for manifest in one.manifests} | {one.manifests[0].path: one.entries}
+    return found
+
+
+def _of_rebuilt(one: RebuiltManifest) -> str:
+    rows = sum(entry.file.record_count for entry in one.entries)
+    what = "deletes" if one.manifests[0].content else "rows"
+    names = " and ".join(manifest.path for manifest in one.manifests)
+    kept = f"{rows} {what} in {len(one.entries)} files of the manifest {names} are kept"
+    told = f"{kept}, as other manifests and the files tell them"
+    changed = [] if one.keeps_row_ids else ["the ids of some of these rows"]
+    changed += [] if one.keeps_numbers else ["sequence numbers, of which no delete depends"]
+    return f"{told}, with nothing lost" if not changed else f"{told}, but new are {' and '.join(changed)}"
+
+
+def _of_untold(one: UntoldManifest) -> str:
+    manifest = one.manifest
+    files = _sum(manifest.added_files_count, manifest.existing_files_count)
+    rows = _sum(manifest.added_rows_count, manifest.existing_rows_count)
+    what = "deletes, whose rows are back," if manifest.content else "rows"
+    lost = f"{rows} {what} in {files} files of the manifest {manifest.path} are lost, since {one.reason}"
+    if not one.candidates:
+        return lost
+    shown, more = one.candidates[:_MOST_SHOWN], len(one.candidates) - _MOST_SHOWN
+    others = f" and {more} more" if more > 0 else ""
+    return f"{lost}; CALL add_files takes those that are known to be the table's of {', '.join(shown)}{others}"
+
+
+def _told(gone: Iterable[ContentFile], dangling: int, recounted: bool, *, rebuilt: bool) -> Iterator[str]:
     if rebuilt:
         yield "its manifests were told from their names and its parent, and have its totals; nothing is lost"
-    for manifest in lost:
-        files = _sum(manifest.added_files_count, manifest.existing_files_count)
-        rows = _sum(manifest.added_rows_count, manifest.existing_rows_count)
-        what = "deletes, whose rows are back," if manifest.content else "rows"
-        yield f"{rows} {what} in {files} files of the manifest {manifest.path} are lost"
     for file in gone:
         what = "rows" if file.content == Content.DATA else "deletes, whose rows are back,"
         yield f"{file.record_count} {what} of {file.file_path} are lost"

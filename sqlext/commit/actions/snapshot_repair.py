@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from sqlext.commit.action import CommitContext, StagedChange
 from sqlext.commit.snapshot.own_files import delete_files
@@ -12,7 +13,7 @@ from sqlext.errors import ValidationConflict
 from sqlext.scan.checks.totals import as_summary, totals_of
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.spec.manifests.content_file import ContentFile, ContentKey
-from sqlext.spec.manifests.manifest import ManifestFile
+from sqlext.spec.manifests.manifest import ManifestEntry, ManifestFile
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata
 
@@ -23,7 +24,8 @@ class RepairSnapshot:
     content files `removed`; `operation` is delete or overwrite if that changes rows, else replace.
 
     Its manifests are those of the head, or `manifests` if the head's manifest list is lost; they are read anew, and
-    what the new list says of them is counted. Files are not deleted: earlier snapshots name them.
+    what the new list says of them is counted. A lost manifest of which `rebuilt` has the live entries is written anew
+    with these. Files are not deleted: earlier snapshots name them.
 
     Conflicts with every other commit to the branch, since the head was looked at as it is.
     """
@@ -33,6 +35,7 @@ class RepairSnapshot:
     lost_manifests: frozenset[str] = frozenset()
     removed: frozenset[ContentKey] = frozenset()
     manifests: tuple[ManifestFile, ...] | None = None
+    rebuilt: Mapping[str, tuple[ManifestEntry, ...]] = field(default_factory=dict)
 
     def begin(self, context: CommitContext) -> SnapshotRepair:
         return SnapshotRepair(self, context)
@@ -79,6 +82,14 @@ class SnapshotRepair:
         listed = self._action.manifests
         kept, removed, totals = [], list[ContentFile](), Counter[str]()
         for manifest in manifests.manifests(io, head) if listed is None else listed:
+            if manifest.path in self._action.rebuilt:
+                entries = self._action.rebuilt[manifest.path]
+                totals += totals_of(entry.file for entry in entries)
+                left = [entry for entry in entries if entry.file.key not in self._action.removed]
+                removed += [entry.file for entry in entries if entry.file.key in self._action.removed]
+                if left:
+                    kept.append(writer.of_entries(left, base, manifest.spec_id, manifest.content))
+                continue
             if manifest.path in self._action.lost_manifests:
                 continue
             entries = manifests.entries(io, manifest, base)

@@ -79,7 +79,7 @@ class ManifestWriter:
             entry = ManifestEntry(EntryStatus.ADDED, self._snapshot_id, number, None, file)
             groups.setdefault((content, file.spec_id), []).append(entry)
         return tuple(
-            self._write_new(entries[start : start + _MAX_NEW_ENTRIES], metadata, spec_id, content)
+            self.of_entries(entries[start : start + _MAX_NEW_ENTRIES], metadata, spec_id, content)
             for (content, spec_id), entries in sorted(groups.items())
             for start in range(0, len(entries), _MAX_NEW_ENTRIES)
         )
@@ -187,9 +187,10 @@ class ManifestWriter:
             deleted_rows_count=rows[EntryStatus.DELETED],
         )
 
-    def _write_new(
+    def of_entries(
         self, entries: Sequence[ManifestEntry], metadata: TableMetadata, spec_id: int, content: ManifestContent
     ) -> ManifestFile:
+        """A manifest of entries of one spec that are in no other. Raises as `write`."""
         to = _format(metadata, spec_id)
         return self.write([encoded_entry(entry, to) for entry in entries], metadata, spec_id, content)
 

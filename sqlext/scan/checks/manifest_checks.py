@@ -105,7 +105,7 @@ def _summaries(manifest: ManifestFile, entries: Sequence[ManifestEntry], metadat
             yield Finding(Check.PARTITION_VALUE, manifest.path, found, "a null, as a file has it")
         present = [value for value in values if value is not None and value == value]
         try:
-            excluded = present and _excluded(field.type, present, summary.lower_bound, summary.upper_bound)
+            excluded = present and excluded_value(field.type, present, summary.lower_bound, summary.upper_bound)
         except ValueError as error:
             excluded = str(error)
         if excluded:
@@ -113,7 +113,7 @@ def _summaries(manifest: ManifestFile, entries: Sequence[ManifestEntry], metadat
             yield Finding(Check.BOUND, manifest.path, found, "bounds around the partitions of all files")
 
 
-def _excluded(type: Type, values: Iterable[Any], lower: bytes | None, upper: bytes | None) -> str:
+def excluded_value(type: Type, values: Iterable[Any], lower: bytes | None, upper: bytes | None) -> str:
     """A value outside of the bounds, as text; empty if there is none."""
     least = None if lower is None else single_value.decode(type, lower)
     most = None if upper is None else single_value.decode(type, upper)

@@ -56,6 +56,12 @@ def as_summary(totals: Mapping[str, int]) -> dict[str, str]:
     return {name: str(totals.get(name, 0)) for name in _TOTALS}
 
 
+def told_totals(snapshot: Snapshot) -> Mapping[str, int]:
+    """The totals in a snapshot's summary."""
+    told = {name: snapshot.summary.get(name, "") for name in _TOTALS}
+    return {name: int(text) for name, text in told.items() if text.isdecimal()}
+
+
 def total_findings(snapshot: Snapshot, totals: Mapping[str, int]) -> Iterator[Finding]:
     """Totals in a snapshot's summary that are not those of its live files. A total that is missing is no fault."""
     for name in _TOTALS:

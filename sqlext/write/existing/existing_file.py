@@ -18,7 +18,7 @@ import pyarrow.parquet as pq
 
 from sqlext.errors import CorruptionError, NotFoundError
 from sqlext.spec.avro.avro_arrow import arrow_schema
-from sqlext.spec.avro.avro_file import decode_schema
+from sqlext.spec.avro.avro_file import decode_header, decode_schema
 from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.name_mapping import NameMapping
 from sqlext.spec.partition_folder import stored_value
@@ -108,10 +108,12 @@ def _require_readable_codec(footer: pq.FileMetaData) -> None:
 
 @dataclass(frozen=True, slots=True)
 class FileHead:
-    """A file's schema and number of rows; `footer` is Parquet's only, `instants` as in `match`."""
+    """A file's schema and number of rows, and the properties in its footer or header; `footer` is Parquet's only,
+    `instants` as in `match`."""
 
     schema: pa.Schema
     rows: int
+    properties: Mapping[bytes, bytes]
     footer: pq.FileMetaData | None = None
     instants: frozenset[int] = frozenset()
 
@@ -130,13 +132,16 @@ def _parquet(io: FileIO, location: str) -> FileHead:
     with io.open_input(location) as source, pq.ParquetFile(source) as file:
         leaves = (file.schema.column(index) for index in range(len(file.schema)))
         instants = frozenset(place for place, leaf in enumerate(leaves) if leaf.physical_type == "INT96")
-        return FileHead(file.schema_arrow, file.metadata.num_rows, file.metadata, instants)
+        schema, footer = file.schema_arrow, file.metadata
+        properties = {**(footer.metadata or {}), **(schema.metadata or {})}
+        return FileHead(schema, footer.num_rows, properties, footer, instants)
 
 
 def _orc(io: FileIO, location: str) -> FileHead:
     with io.open_input(location) as source:
         file = orc.ORCFile(source)
-        return FileHead(pa.schema([_without_nanos(field) for field in file.schema]), file.nrows)
+        schema = pa.schema([_without_nanos(field) for field in file.schema])
+        return FileHead(schema, file.nrows, dict(file.metadata or {}))
 
 
 def _without_nanos(field: pa.Field) -> pa.Field:
@@ -150,7 +155,8 @@ def _avro(io: FileIO, location: str) -> FileHead:
     with io.open_input(location) as source:
         data = source.read()
     rows = sum(block.num_records for block in fastavro.block_reader(BytesIO(data)))
-    return FileHead(arrow_schema(decode_schema(data)), rows)
+    properties = {name.encode(): value for name, value in decode_header(data)[0].items()}
+    return FileHead(arrow_schema(decode_schema(data)), rows, properties)
 
 
 _READERS: Mapping[str, Callable[[FileIO, str], FileHead]] = {"PARQUET": _parquet, "ORC": _orc, "AVRO": _avro}

@@ -66,7 +66,7 @@ class MatchedLeaf:
 
 def has_field_ids(file: pa.Schema) -> bool:
     """Whether a column or nested field of the file has a field id."""
-    return any(_field_id(field) is not None for field in _all_fields(file))
+    return any(stored_field_id(field) is not None for field in _all_fields(file))
 
 
 def match(
@@ -158,11 +158,11 @@ class _Matching:
         """Field ids by column name. Raises Misfit for ids of another table, which may equal ids of this one."""
         if self._is_own:
             ids = {field.id for field in fields}
-            return {column.name: id for column in columns if (id := _field_id(column)) in ids and id is not None}
+            return {column.name: id for column in columns if (id := stored_field_id(column)) in ids and id is not None}
         known = {one.field_id: one.names for one in mapping}
         found = {}
         for column in columns:
-            field_id = _field_id(column)
+            field_id = stored_field_id(column)
             named = next((field for field in fields if field.name == column.name), None)
             meant = next((field for field in fields if field.id == field_id), None)
             if meant is not None and column.name != meant.name and column.name not in known.get(meant.id, ()):
@@ -213,7 +213,8 @@ def _all_fields(fields: pa.Schema | Sequence[pa.Field]) -> Iterator[pa.Field]:
         yield from _all_fields(list(arrow_children(field.type).values()))
 
 
-def _field_id(field: pa.Field) -> int | None:
+def stored_field_id(field: pa.Field) -> int | None:
+    """The field id of a file's column or nested field."""
     metadata = field.metadata or {}
     return next((int(metadata[key]) for key in _ID_KEYS if key in metadata), None)
 

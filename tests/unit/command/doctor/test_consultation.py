@@ -292,6 +292,7 @@ def test_a_lost_manifest_takes_its_files_along(tmp_path: Path, way: Callable[[Pa
     lake.append(id=[9], s=["y"])
     rows = [row for row in lake.rows() if row[0] != 9]
     newest = max(manifests(lake), key=lambda file: file.stat().st_mtime_ns)
+    lose(local(lake.files()[-1].file_path))
     way(newest)
     assert set(wrong(fsck(lake))) & {"missing", "unreadable"}
     done = fsck(lake, Repairing.DAMAGE)
