@@ -17,7 +17,18 @@ import pyarrow.parquet as pq
 
 from sqlext.errors import OnlyByQuery, SqlextError
 from sqlext.scan.files.file_columns import PARQUET
-from sqlext.scan.live_rows import RowColumns, batches_of, groups_in, is_taken, live_rows, opened, typed
+from sqlext.scan.live_rows import (
+    RowColumns,
+    batch_of,
+    batches_of,
+    groups_in,
+    is_taken,
+    live_rows,
+    opened,
+    parquet_file,
+    stored_columns,
+    typed,
+)
 from sqlext.scan.scan_plan import FileScanTask
 from sqlext.spec.arrow_field_id import fields_by_id
 from sqlext.spec.manifests.content_file import Content, ContentFile
@@ -81,15 +92,15 @@ class FilePiece:
     def _by_id(self, io: FileIO, types: pa.Schema) -> Iterator[pa.RecordBatch]:
         columns = RowColumns([NestedField(int(id), "", UnknownType()) for id in self.columns], types)
         task = FileScanTask(self._content, 0, 0, self.deletes)
-        return live_rows(io, task, columns, lineage=False, threads=False, span=self._span)
+        return live_rows(io, task, columns, lineage=False, threads=False, span=self._span, coded=True)
 
     def _by_name(self, io: FileIO, types: pa.Schema) -> Iterator[pa.RecordBatch]:
         with self._parquet(io) as file:
             names = [field.name for field in self._stored(file, types) if field is not None]
             groups = groups_in(file.metadata, self._span, self.size)
             for batch in batches_of(file, groups, names, threads=False):
-                columns = (typed(batch.column(name), type) for name, type in zip(names, types.types, strict=True))
-                yield pa.RecordBatch.from_arrays(list(columns), schema=types)
+                columns = [typed(batch.column(name), type) for name, type in zip(names, types.types, strict=True)]
+                yield batch_of(columns, types)
 
     @property
     def _span(self) -> range:
@@ -103,14 +114,14 @@ class FilePiece:
     def _parquet(self, io: FileIO) -> Iterator[pq.ParquetFile]:
         with (
             opened(io, self._content) as stored,
-            pq.ParquetFile(stored, pre_buffer=True, coerce_int96_timestamp_unit="us") as file,
+            parquet_file(stored, coded=True, coerce_int96_timestamp_unit="us") as file,
         ):
             yield file
 
     def _stored(self, file: pq.ParquetFile, types: pa.Schema) -> Sequence[pa.Field | None]:
         """The columns in the file, None for one that a table's file lacks. Raises OnlyByQuery with the reason."""
         if self.table is not None:
-            there = fields_by_id(file.schema_arrow)
+            there = fields_by_id(stored_columns(file))
             found = [there.get(int(id)) for id in self.columns]
             if not there or not all(map(is_taken, types, found)):
                 raise OnlyByQuery("a column of another type than the table, or none with a field id")
@@ -127,7 +138,7 @@ def _require_calendar(metadata: Mapping[bytes, bytes]) -> None:
 
 
 def _named(file: pq.ParquetFile, name: str, type: pa.DataType) -> pa.Field:
-    alike = [field for field in file.schema_arrow if field.name.lower() == name.lower()]
+    alike = [field for field in stored_columns(file) if field.name.lower() == name.lower()]
     if [field.name for field in alike] != [name]:
         raise OnlyByQuery(f"not exactly one column with the name {name}")
     stored = alike[0].type

@@ -31,6 +31,8 @@ _KIND = "data file"
 # Up to this size a read of all bytes, and one thread, take less time than several reads and threads.
 _WHOLE_BYTES = 4 * 1024 * 1024
 _BATCH_BYTES = 16 * 1024 * 1024
+# A text of more bytes, on average, has many distinct values, or its dictionary was given up.
+_CODE_BYTES = 3
 _LEAST_ROWS, _MOST_ROWS = 1024, 131_072
 # By Arrow type of a table's column: other types that files of other writers, or before a promotion, have for it.
 _ALIKE = {
@@ -75,6 +77,7 @@ def live_rows(
     ordinals: bool = False,
     threads: bool = True,
     span: range | None = None,
+    coded: bool = False,
 ) -> Iterator[pa.RecordBatch]:
     """The rows that are not deleted by position, in order, in batches of `RowColumns.shape`; equality deletes are
     ignored.
@@ -83,13 +86,14 @@ def live_rows(
     `source` the columns `ORIGIN_COLUMNS`: this number, and the row's position or, with `ordinals`, its number among the
     rows that are not deleted, from 0. Columns without field ids in the file count as missing. Unless `threads`, which a
     task of Spark has no cores for, one thread decodes all columns. With `span` only row groups that begin in these
-    bytes of the file are read. Raises OnlyByQuery, with the path, before the first row, NotFoundError or
+    bytes of the file are read. With `coded` texts of few distinct values may come as codes of a dictionary, as they are
+    in the file. Raises OnlyByQuery, with the path, before the first row, NotFoundError or
     CorruptionError naming the file.
     """
     path = task.file.file_path
     try:
-        with opened(io, task.file) as stored, pq.ParquetFile(stored, pre_buffer=True) as file:
-            there = fields_by_id(file.schema_arrow)
+        with opened(io, task.file) as stored, parquet_file(stored, coded=coded) as file:
+            there = fields_by_id(stored_columns(file))
             wanted = [there.get(field.id) for field in columns.fields]
             if not there or not all(map(is_taken, columns.arrow, wanted)):
                 raise OnlyByQuery(path)
@@ -144,7 +148,7 @@ def _projected(
             rows += [pa.repeat(pa.scalar(source, pa.int64()), len(places)), pa.array(numbers)]
         start, kept = start + count, kept + len(places)
         if len(places):
-            yield pa.RecordBatch.from_arrays(rows, schema=shape)
+            yield batch_of(rows, shape)
 
 
 def groups_in(footer: pq.FileMetaData, span: range, size: int) -> Sequence[int]:
@@ -162,6 +166,51 @@ def _start(group: pq.RowGroupMetaData) -> int:
     places = (column.dictionary_page_offset, column.data_page_offset)
     first: int = min(place for place in places if place)
     return first
+
+
+def parquet_file(stored: Any, *, coded: bool, **options: Any) -> pq.ParquetFile:
+    """The file, of which a row group is read at once. With `coded` columns of texts of few distinct values come as
+    codes of a dictionary, as they are stored."""
+    footer = pq.read_metadata(stored)
+    names = _coded(footer) if coded else []
+    return pq.ParquetFile(stored, metadata=footer, pre_buffer=True, read_dictionary=names, **options)
+
+
+def stored_columns(file: pq.ParquetFile) -> pa.Schema:
+    """The columns of a file, with the types of the values where these come as codes."""
+    return pa.schema(
+        [
+            field.with_type(field.type.value_type) if pa.types.is_dictionary(field.type) else field
+            for field in file.schema_arrow
+        ]
+    )
+
+
+def _coded(footer: pq.FileMetaData) -> Sequence[str]:
+    """The columns of texts whose values have a dictionary, and take few bytes with it, in each row group."""
+    texts = {
+        field.name
+        for field in footer.schema.to_arrow_schema()
+        if pa.types.is_string(field.type) and "." not in field.name
+    }
+    groups = [footer.row_group(index) for index in range(footer.num_row_groups)]
+    columns = [index for index in range(footer.num_columns) if footer.schema.column(index).path in texts]
+    return [
+        footer.schema.column(index).path
+        for index in columns
+        if groups and all(_has_small_codes(group.column(index)) for group in groups)
+    ]
+
+
+def _has_small_codes(chunk: pq.ColumnChunkMetaData) -> bool:
+    small: bool = chunk.total_uncompressed_size <= _CODE_BYTES * max(chunk.num_values, 1)
+    return small and chunk.has_dictionary_page
+
+
+def batch_of(columns: Sequence[pa.Array], shape: pa.Schema) -> pa.RecordBatch:
+    """A batch with the names of `shape`, and its types but for codes of dictionaries."""
+    fields = [field.with_type(column.type) for field, column in zip(shape, columns, strict=True)]
+    return pa.RecordBatch.from_arrays(list(columns), schema=pa.schema(fields))
 
 
 def batches_of(
@@ -239,6 +288,9 @@ def _is_same(stored: pa.DataType, own: pa.DataType) -> bool:
 
 
 def typed(column: pa.Array, type: pa.DataType) -> pa.Array:
+    """The column as `type`; codes of a dictionary of such values stay."""
+    if pa.types.is_dictionary(column.type) and column.type.value_type == type:
+        return column
     if isinstance(column.type, pa.BaseExtensionType):
         column = column.storage
     return column if column.type == type else column.cast(type)

@@ -23,7 +23,8 @@ class Aligner:
         self._table_name = table_name
 
     def align(self, columns: Iterable[pa.Array]) -> pa.RecordBatch:
-        """A batch of `arrow_schema`; a column that has the right type is not copied.
+        """A batch of `arrow_schema`; a column that has the right type is not copied, and codes of a dictionary of such
+        values stay.
 
         A decimal may come as its unscaled value, an int64. Columns of type unknown are among `columns` and are dropped.
 
@@ -33,7 +34,8 @@ class Aligner:
         aligned = [
             self._aligned(column, type, field) for (column, type), field in zip(given, self.arrow_schema, strict=True)
         ]
-        return pa.RecordBatch.from_arrays(aligned, schema=self.arrow_schema)
+        fields = [field.with_type(column.type) for field, column in zip(self.arrow_schema, aligned, strict=True)]
+        return pa.RecordBatch.from_arrays(aligned, schema=pa.schema(fields))
 
     def _aligned(self, column: pa.Array, type: Type, field: pa.Field) -> pa.Array:
         try:
@@ -65,6 +67,8 @@ def _holds_text(type: Type) -> bool:
 def _converted(column: pa.Array, type: Type, target: pa.DataType) -> pa.Array:
     if column.type.equals(target):
         return column
+    if pa.types.is_dictionary(column.type):
+        return column if column.type.value_type.equals(target) else _converted(column.dictionary_decode(), type, target)
     if pa.types.is_decimal(target) and pa.types.is_int64(column.type):
         return _from_digits(column, target)
     return _retyped(column, target)

@@ -17,6 +17,7 @@ from sqlext.spec.schema import Schema
 from sqlext.spec.stored_fields import stored_schema
 from sqlext.storage.file_io import FileIO
 from sqlext.write.alignment import Aligner
+from sqlext.write.coded_texts import coded_columns, decoded
 from sqlext.write.encoding import Encodings, choose_encodings
 from sqlext.write.parquet_file import ParquetFile, ParquetLayout
 from sqlext.write.partitioner import Partition, Partitioner
@@ -31,6 +32,7 @@ LEAST_GROUP_ROWS = 262_144
 _MOST_GROUP_ROWS = 1_048_576
 _GROUP_BYTES = 16 * 1024 * 1024
 MAX_OPEN_FILES = 64
+_OFFSET_BYTES = 4
 # The number of files that are finished at a time.
 _TOGETHER = 8
 # Rows split among partitions at a time: the cost of a split grows with columns and partitions more than with rows.
@@ -120,6 +122,8 @@ class ContentWriter:
         batch = self._aligner.align(columns)
         if batch.num_rows == 0:
             return
+        if self._partitioner is not None:
+            batch = decoded(batch)
         self._row_bytes = sum(map(_held_bytes, batch.columns)) / batch.num_rows
         if self._partitioner is None:
             self._add((None,) * len(self._plan.spec.fields), batch)
@@ -235,7 +239,8 @@ class ContentWriter:
     def _open_file(self, rows: _PartitionRows) -> ParquetFile:
         location = self._plan.file_location(self._plan.spec.spec_id, rows.partition, next(self._names))
         encodings = self._encodings_for(rows.batches)
-        return ParquetFile(self._io, location, self._layout, encodings, rows.count, rows.held_bytes)
+        coded = coded_columns(rows.batches)
+        return ParquetFile(self._io, location, self._layout, encodings, rows.count, rows.held_bytes, coded)
 
     def _encodings_for(self, batches: list[pa.RecordBatch]) -> Encodings:
         """The encodings of an earlier file of this writer; chosen again if these batches are a much larger sample."""
@@ -347,7 +352,10 @@ def _file_names(prefix: str, operation_id: str, content: Content) -> Iterator[st
 
 
 def _held_bytes(column: pa.Array) -> int:
-    """The bytes of a column's values; of the whole array that a nested one is a slice of."""
+    """The bytes of a column's values, of codes about those of the values that they stand for; of the whole array that a
+    nested one is a slice of."""
+    if pa.types.is_dictionary(column.type):
+        return int(len(column) * (_OFFSET_BYTES + column.dictionary.nbytes / max(1, len(column.dictionary))))
     # Not `nbytes` of nested ones: it reads their offsets, which the JVM leaves out where there are no elements.
     held: int = column.get_total_buffer_size() if pa.types.is_nested(column.type) else column.nbytes
     return held

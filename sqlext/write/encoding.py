@@ -32,6 +32,7 @@ from sqlext.spec.types import (
     TimeType,
     Type,
 )
+from sqlext.write.coded_texts import decoded
 from sqlext.write.column_chunk import FileChunks
 from sqlext.write.parquet_column import ParquetColumn
 
@@ -98,8 +99,9 @@ def _spread_sample(batches: Sequence[pa.RecordBatch], rows: int) -> pa.RecordBat
     """Rows at even distances, so that a run of equal values does not look like few distinct ones."""
     stride = max(1, rows // _SAMPLE_ROWS)
     if stride == 1:
-        return pa.concat_batches(batches)
-    return pa.concat_batches([batch.take(pa.array(np.arange(0, batch.num_rows, stride))) for batch in batches])
+        return pa.concat_batches(map(decoded, batches))
+    some = (batch.take(pa.array(np.arange(0, batch.num_rows, stride))) for batch in batches)
+    return pa.concat_batches(map(decoded, some))
 
 
 class _DictionaryBits(NamedTuple):

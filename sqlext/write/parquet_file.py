@@ -19,6 +19,7 @@ from sqlext.spec.types import DoubleType, FloatType
 from sqlext.storage.file_io import FileIO
 from sqlext.write.arrow_schema import as_filed, schema_to_arrow
 from sqlext.write.bloom_filters import BloomFilter, BloomFilters, writer_options
+from sqlext.write.coded_texts import coded_schema, coded_table
 from sqlext.write.column_chunk import ColumnChunks, FileChunks
 from sqlext.write.encoding import Encodings
 from sqlext.write.metrics import MetricsConfig, MetricsMode, file_metrics
@@ -86,10 +87,22 @@ class ParquetFile:
     """A file that is written one row group at a time."""
 
     def __init__(
-        self, store: FileIO, location: str, layout: ParquetLayout, encodings: Encodings, rows: int = 0, size: int = 0
+        self,
+        store: FileIO,
+        location: str,
+        layout: ParquetLayout,
+        encodings: Encodings,
+        rows: int = 0,
+        size: int = 0,
+        coded: frozenset[str] = frozenset(),
     ) -> None:
         """Opens the file, whose first row group has `rows` rows, which take `size` bytes in memory; none of a file of
-        deleted positions, whose pages nobody chooses among. Raises as `FileIO.open_output`."""
+        deleted positions, whose pages nobody chooses among. Columns `coded` with a dictionary are written as codes.
+        Raises as `FileIO.open_output`."""
+        coded = coded & set(encodings.dictionary) - layout.bloom_filters.keys()
+        self._schema = coded_schema(layout.arrow_schema, coded)
+        filed = coded_schema(layout.file_schema, coded)
+        self._casts = filed if layout.file_schema != layout.arrow_schema else None
         self.location = location
         self._store = store
         self._layout = layout
@@ -103,7 +116,7 @@ class ParquetFile:
         self._sink = _Sink(store.open_output(location))
         self._writer: pq.ParquetWriter | None = None
         try:
-            self._writer = _parquet_writer(self._sink, layout, encodings, self._footers, rows, size)
+            self._writer = _parquet_writer(self._sink, layout, filed, encodings, self._footers, rows, size)
         except BaseException:
             self.abort()
             raise
@@ -114,10 +127,10 @@ class ParquetFile:
         return self._sink.tell()
 
     def write_row_group(self, batches: Sequence[pa.RecordBatch]) -> None:
-        """Writes the batches, which are of the layout's schema, as one row group."""
-        table = pa.Table.from_batches(batches, schema=self._layout.arrow_schema)
-        if self._layout.file_schema != self._layout.arrow_schema:
-            table = table.cast(self._layout.file_schema)
+        """Writes the batches, which are of the layout's schema or have codes for its texts, as one row group."""
+        table = coded_table(batches, self._schema)
+        if self._casts is not None:
+            table = table.cast(self._casts)
         for column in self._floats:
             self._nan_counts[column.field_id] += _nan_count(table, column)
         assert self._writer is not None
@@ -229,12 +242,18 @@ class _Sink(io.RawIOBase):
 
 
 def _parquet_writer(
-    sink: Any, layout: ParquetLayout, encodings: Encodings, footers: list[pq.FileMetaData], rows: int, size: int
+    sink: Any,
+    layout: ParquetLayout,
+    schema: pa.Schema,
+    encodings: Encodings,
+    footers: list[pq.FileMetaData],
+    rows: int,
+    size: int,
 ) -> pq.ParquetWriter:
     filters = writer_options(layout.bloom_filters, layout.bloom_filter_bytes, rows)
     return pq.ParquetWriter(
         sink,
-        layout.file_schema,
+        schema,
         version="2.6",
         compression=layout.compression,
         compression_level=layout.compression_level,

@@ -94,7 +94,14 @@ class PartWriter:
     def _stored(self, io: FileIO, part: RewritePart) -> Iterator[pa.RecordBatch]:
         for number, task in part.files:
             yield from live_rows(
-                io, task, self.columns, lineage=self.lineage, source=number, ordinals=True, threads=False
+                io,
+                task,
+                self.columns,
+                lineage=self.lineage,
+                source=number,
+                ordinals=True,
+                threads=False,
+                coded=self.sort is None,
             )
 
 
