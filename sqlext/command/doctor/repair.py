@@ -282,7 +282,7 @@ def _of_rebuilt(one: RebuiltManifest) -> str:
     kept = f"{rows} {what} in {len(one.entries)} files of the manifest {names} are kept"
     told = f"{kept}, as other manifests and the files tell them"
     changed = [] if one.keeps_row_ids else ["the ids of some of these rows"]
-    changed += [] if one.keeps_numbers else ["sequence numbers, of which no delete depends"]
+    changed += [] if one.keeps_numbers else ["sequence numbers, on which no delete depends"]
     return f"{told}, with nothing lost" if not changed else f"{told}, but new are {' and '.join(changed)}"
 
 
