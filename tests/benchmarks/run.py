@@ -30,6 +30,7 @@ from benchmarks.row_changes import LARGE
 from benchmarks.suites import OF_ICEBERG_TABLES, SUITES
 from benchmarks.systems import DELTA, MASTER, SHARED_SETTINGS, SYSTEMS
 from benchmarks.targets import judgements
+from benchmarks.tpch import SUITE, TABLES
 from judges.iceberg import RUNTIME
 
 BUILD = Path(ROOT, "build")
@@ -59,6 +60,8 @@ def prepare_data(folder: Path, chosen: argparse.Namespace) -> None:
     print(f"data: {folder}, scale {chosen.scale:g}", flush=True)
     if {"scan", "insert", "evolved", "delete_update", "wide_changes", "layout"} & set(chosen.suites):
         tpch_table(folder, chosen.scale, "lineitem")
+    for table in TABLES if SUITE in chosen.suites else ():
+        tpch_table(folder, chosen.scale, table)
     if "upsert" in chosen.suites:
         order_changes(folder, chosen.scale, chosen.rounds)
     for suite, factors in {

@@ -23,6 +23,7 @@ from benchmarks.queries import Q1, Q6
 from benchmarks.row_changes import MERGE, ROW_CHANGES, STATE
 from benchmarks.small_commits import SMALL_COMMITS
 from benchmarks.stream_upserts import stream_upserts
+from benchmarks.tpch import SUITE, tpch
 from benchmarks.without_spark import without_spark
 
 
@@ -129,6 +130,7 @@ SUITES: dict[str, Callable[[Bench], Iterator[Result]]] = {
     "key_lookups": key_lookups,
     "change_feeds": change_feeds,
     "without_spark": without_spark,
+    SUITE: tpch,
     **LIBRARIES,
 }
 

@@ -8,6 +8,7 @@ from datetime import date, datetime, timedelta, timezone
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -15,6 +16,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from sessions import planned
+from sqlext.command.dml import row_write
 from sqlext.spark.query.packed_rows import packed
 from sqlext.storage.location import to_local_path
 from turns import EVERY
@@ -87,8 +89,11 @@ def _shown(frame: DataFrame) -> list[str]:
     return sorted(map(repr, frame.selectExpr(*columns).collect()))
 
 
-def _assert_equal_both_ways(spark: SparkSession, name: str, query: str, *, by: str = BY_TASKS) -> None:
-    """`by` is who reads the files unless a query is forced to, in EXPLAIN's words."""
+def _assert_equal_both_ways(
+    spark: SparkSession, name: str, query: str, *, by: str = BY_TASKS, again: bool = False
+) -> None:
+    """`by` is who reads the files unless a query is forced to, in EXPLAIN's words; `again`: a task meets a file that only
+    Spark reads."""
     found = {}
     for force in ("tasks", "tasks,source-by-query"):
         spark.sql(f"DROP TABLE IF EXISTS {name}")
@@ -96,7 +101,9 @@ def _assert_equal_both_ways(spark: SparkSession, name: str, query: str, *, by: s
         with planned(spark, force=force):
             explained = str(spark.sql(f"EXPLAIN INSERT INTO {name} {query}").head()[0])
             assert (by if force == "tasks" else BY_SPARK) in explained, explained
-            spark.sql(f"INSERT INTO {name} {query}")
+            with patch.object(row_write, "delete_files", wraps=row_write.delete_files) as discarding:
+                spark.sql(f"INSERT INTO {name} {query}")
+            assert discarding.called == (again and force == "tasks")
         found[force] = _shown(spark.table(name))
     assert found["tasks"] == found["tasks,source-by-query"] == _shown(spark.sql(query))
     assert found["tasks"]
@@ -225,7 +232,7 @@ def test_a_later_file_that_only_spark_reads(
     _written(tmp_path / "a.parquet", id=pa.array(range(1000)), v=pa.array(range(1000)))
     _written(tmp_path / "b.parquet", id=pa.array([1, 2]), **second)
     spark.read.schema("id BIGINT, v BIGINT").parquet(str(tmp_path)).createOrReplaceTempView("later_file")
-    _assert_equal_both_ways(spark, table_name, "SELECT * FROM later_file")
+    _assert_equal_both_ways(spark, table_name, "SELECT * FROM later_file", again=True)
     spark.sql(f"DROP TABLE {table_name}")
     with planned(spark, force="tasks"):
         spark.sql(f"CREATE TABLE {table_name} AS SELECT * FROM later_file")
