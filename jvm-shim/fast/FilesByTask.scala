@@ -1,7 +1,7 @@
 /* Files whose columns a query gives as they are, left to the write tasks in Python: these read them as Arrow, and no row
  * goes through the JVM. A task gets one packed value for each piece of a file that Spark has planned for it.
  *
- * `sqlext.spark.query.source_files` reads the values. What it cannot read as Spark does it tells before the job, by the
+ * `sqlext.scan.file_piece` reads the values. What it cannot read as Spark does it tells before the job, by the
  * plan's first file, or in the task: then the query runs again, and Spark reads.
  *
  * Without it an INSERT of all columns of a scan takes two thirds more CPU. */
@@ -14,9 +14,8 @@ import org.apache.spark.{Partition, TaskContext}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, classic}
 import org.apache.spark.sql.catalyst.FileSourceOptions
-import org.apache.spark.sql.catalyst.expressions.Attribute
+import org.apache.spark.sql.catalyst.expressions.{Attribute, PlanExpression}
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
-import org.apache.spark.sql.connector.read.InputPartition
 import org.apache.spark.sql.execution.{FileSourceScanExec, LeafExecNode, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
 import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
@@ -32,7 +31,7 @@ import scala.jdk.CollectionConverters._
 private[sqlext] case class FilesByTask(scan: SparkPlan, columns: Seq[Any], types: Seq[DataType], table: Option[String]) {
   private def filesOf(partition: Partition): Seq[PartitionedFile] = partition match {
     case packed: FilePartition => packed.files.toSeq
-    case other => ScanPartitions.inputs(other).flatMap(FilesByTask.filesOf)
+    case other => ScanPartitions.inputs(other).flatMap(FileReaderFactory.filesOf(_).toSeq)
   }
 
   /** The packed values; or why Spark has to read the files. */
@@ -68,6 +67,7 @@ private case class PieceOfTask(index: Int, values: Array[Array[Byte]]) extends P
 object FilesByTask {
   /** In place of the number of rows. */
   private val mark = -1L
+  private val found = "a subquery tells which files are read"
   private val computed = "the query does more than read columns of files"
 
   /** The handles of the tables that a query reads. */
@@ -78,16 +78,16 @@ object FilesByTask {
 
   /** Why Spark has to read the files of a query, in words; null if tasks can. */
   def whyNot(frame: DataFrame): String =
-    found(frame.asInstanceOf[classic.DataFrame].queryExecution.executedPlan).flatMap(_.pieces).left.toOption.orNull
+    below(frame.asInstanceOf[classic.DataFrame].queryExecution.executedPlan).flatMap(_.pieces).left.toOption.orNull
 
   /** The files of a plan; or why tasks cannot read them. */
-  def found(plan: SparkPlan): Either[String, FilesByTask] = ScannedColumns.storedBelow(plan) match {
+  def below(plan: SparkPlan): Either[String, FilesByTask] = ScannedColumns.storedBelow(plan) match {
     case Some((scan: FileSourceScanExec, columns)) => ofFiles(scan, columns)
     case Some((batch: BatchScanExec, columns)) => batch.scan match {
       case own: SqlextScan => ofTable(batch, own, columns)
       case _ => Left("the query reads another source than files")
     }
-    case Some((_: AdaptiveSparkPlanExec, _)) => Left("rows are moved between tasks or sorted first")
+    case Some((_: AdaptiveSparkPlanExec, _)) => Left("rows are moved between tasks or sorted first, or the query has a subquery")
     case Some((_: LeafExecNode, _)) => Left("the query reads no files")
     case _ => Left(computed)
   }
@@ -104,6 +104,7 @@ object FilesByTask {
       (parquet.datetimeRebaseModeInRead != "CORRECTED" || parquet.int96RebaseModeInRead != "CORRECTED" ||
         conf.isParquetINT96TimestampConversion) -> "the session changes times as it reads them",
       conf.parquetFieldIdReadEnabled -> "the session finds columns by field ids",
+      scan.partitionFilters.exists(_.exists(_.isInstanceOf[PlanExpression[_]])) -> found,
       (scan.dataFilters.nonEmpty || stored.exists(place => place < 0 || place >= scan.requiredSchema.length)) -> computed)
     why.collectFirst { case (true, reason) => reason }.orElse(nested(columns)).toLeft {
       FilesByTask(scan, stored.map(scan.requiredSchema(_).name), columns.map(_.dataType), None)
@@ -117,6 +118,7 @@ object FilesByTask {
     val fields = stored.flatten
     val why = Seq(
       table.role.isInstanceOf[EqualityDeletes] -> computed,
+      batch.runtimeFilters.nonEmpty -> found,
       !asShown -> "the query reads a column that is not stored, or as another type",
       InitialDefaults.of(StructType(FieldIds.onto(StructType(fields), table.schemaWithIds))).nonEmpty -> "the query reads a column with an initial default")
     why.collectFirst { case (true, reason) => reason }.orElse(nested(columns)).toLeft {
@@ -131,11 +133,6 @@ object FilesByTask {
     case StringType | BinaryType | BooleanType | IntegerType | LongType | FloatType | DoubleType | DateType => true
     case TimestampType | TimestampNTZType | _: DecimalType => true
     case _ => false
-  }
-
-  private[sqlext] def filesOf(partition: InputPartition): Seq[PartitionedFile] = partition match {
-    case KeyedPartition(_, packed) => packed.files.toSeq
-    case packed: FilePartition => packed.files.toSeq
   }
 
   /** Why Spark has to read the file. A table's store is known, and of other files those of a local disk alone. */

@@ -72,7 +72,7 @@ case class PackedRowsExec(child: SparkPlan, packed: Attribute, byTask: Boolean) 
   override def nodeName: String =
     if (files.isDefined) "Leave Files to Tasks" else if (ScannedColumns.below(child).isDefined) "Pack Columns" else "Pack Rows"
 
-  private def files: Option[FilesByTask] = if (byTask) FilesByTask.found(child).toOption else None
+  private def files: Option[FilesByTask] = if (byTask) FilesByTask.below(child).toOption else None
 
   override protected def doExecute(): RDD[InternalRow] = {
     val types = child.output.map(_.dataType).toArray

@@ -206,18 +206,20 @@ case class SqlextBatch(scan: SqlextScan)(plan: => JsonNode) extends Batch {
   override def createReaderFactory: PartitionReaderFactory = scan.readerFactory
 }
 
+private object FileReaderFactory {
+  def filesOf(partition: InputPartition): Array[PartitionedFile] = partition match {
+    case KeyedPartition(_, packed) => packed.files
+    case packed: FilePartition => packed.files
+  }
+}
+
 private class FileReaderFactory(read: PartitionedFile => Iterator[InternalRow], batches: Boolean) extends PartitionReaderFactory {
   override def supportColumnarReads(partition: InputPartition): Boolean = batches
   override def createReader(partition: InputPartition): PartitionReader[InternalRow] = open(partition)
   override def createColumnarReader(partition: InputPartition): PartitionReader[ColumnarBatch] = open(partition)
 
-  private def filesOf(partition: InputPartition): Array[PartitionedFile] = partition match {
-    case KeyedPartition(_, packed) => packed.files
-    case packed: FilePartition => packed.files
-  }
-
   private def open[T](partition: InputPartition): PartitionReader[T] = new PartitionReader[T] {
-    private val files = filesOf(partition).iterator
+    private val files = FileReaderFactory.filesOf(partition).iterator
     private var rows: Iterator[Any] = Iterator.empty
     private var path = ""
     private var current: Any = _

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from sqlext.errors import OnlyByQuery, SqlextError
+from sqlext.errors import CorruptionError, NotFoundError, OnlyByQuery, StorageError, UnsupportedError
 from sqlext.scan.files.file_columns import PARQUET
 from sqlext.scan.live_rows import (
     RowColumns,
@@ -39,6 +39,7 @@ from sqlext.storage.file_io import FileIO
 _CALENDAR_KEYS = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
 _OLD_SPARKS = (b"1.", b"2.", b"3.0.")
 _INT96 = "INT96"
+_UNREAD = (NotFoundError, CorruptionError, StorageError, UnsupportedError, pa.ArrowException, OSError)
 _ALIKE = (pa.string(), pa.binary())
 
 
@@ -74,7 +75,7 @@ class FilePiece:
         """The rows in batches of columns of these types. Raises OnlyByQuery, also after it has given rows."""
         try:
             yield from self._by_name(io, types) if self.table is None else self._by_id(io, types)
-        except (SqlextError, pa.ArrowException, OSError, ValueError) as error:
+        except _UNREAD as error:
             # Spark reads what Arrow does not, passes over what it may pass over, or tells what is wrong.
             raise OnlyByQuery(self.path) from error
 
@@ -85,11 +86,12 @@ class FilePiece:
                 self._stored(file, types)
         except OnlyByQuery as error:
             return f"{self.path} has {error}"
-        except (SqlextError, pa.ArrowException, OSError, ValueError):
+        except _UNREAD:
             return f"{self.path} cannot be read by pyarrow"
         return None
 
     def _by_id(self, io: FileIO, types: pa.Schema) -> Iterator[pa.RecordBatch]:
+        # A column that the file lacks is null: the shim leaves those with an initial default to Spark.
         columns = RowColumns([NestedField(int(id), "", UnknownType()) for id in self.columns], types)
         task = FileScanTask(self._content, 0, 0, self.deletes)
         return live_rows(io, task, columns, lineage=False, threads=False, span=self._span, coded=True)

@@ -153,11 +153,11 @@ def _projected(
 
 def groups_in(footer: pq.FileMetaData, span: range, size: int) -> Sequence[int]:
     """The row groups with rows that begin in these bytes of a file of `size` bytes, so that each is in one of the spans
-    that make up the file. Raises ValueError for a footer whose row groups do not follow each other in the file."""
+    that make up the file. Raises ArrowInvalid for a footer whose row groups do not follow each other in the file."""
     groups = [index for index in range(footer.num_row_groups) if footer.row_group(index).num_rows]
     starts = [_start(footer.row_group(index)) for index in groups]
     if any(one >= next for one, next in pairwise([-1, *starts, size])):
-        raise ValueError("its row groups do not follow each other")
+        raise pa.ArrowInvalid("its row groups do not follow each other")
     return groups[bisect_left(starts, span.start) : bisect_left(starts, span.stop)]
 
 

@@ -57,13 +57,17 @@ class Work(Protocol):
     def abort(self) -> None: ...
 
 
-def write_rows(plan: WritePlan, *, task_identity: TaskIdentity, io: FileIO | None = None) -> WriteTask:
-    """A task that writes rows in the table's columns.
+def write_rows(
+    plan: WritePlan, *, task_identity: TaskIdentity, io: FileIO | None = None, may_leave: bool = False
+) -> WriteTask:
+    """A task that writes rows in the table's columns; `may_leave` is as in `write_task`.
 
     `task_identity` returns the numbers of the task and of its attempt; it is called once per run, where the task runs.
     No two runs of an operation may share both.
     """
-    return write_task(plan, lambda store, task, attempt: _Rows(store, plan, task, attempt), task_identity, io)
+    return write_task(
+        plan, lambda store, task, attempt: _Rows(store, plan, task, attempt), task_identity, io, may_leave=may_leave
+    )
 
 
 def write_changes(
@@ -111,12 +115,21 @@ def upsert_rows(
 
 
 def write_task(
-    plan: WritePlan, begin: Callable[[FileIO, int, int], Work], task_identity: TaskIdentity, io: FileIO | None = None
+    plan: WritePlan,
+    begin: Callable[[FileIO, int, int], Work],
+    task_identity: TaskIdentity,
+    io: FileIO | None = None,
+    *,
+    may_leave: bool = False,
 ) -> WriteTask:
-    """A task that does the work which `begin` returns for the store, the task's number and its attempt."""
+    """A task that does the work which `begin` returns for the store, the task's number and its attempt.
+
+    One that `may_leave` ends with the count `BY_QUERY`, and no file, when its rows raise OnlyByQuery: its caller looks
+    for that count.
+    """
 
     def run(batches: Batches) -> Batches:
-        yield encode_messages(_run(plan, begin, task_identity, io or plan.io, batches))
+        yield encode_messages(_run(plan, begin, task_identity, io or plan.io, batches, may_leave=may_leave))
 
     return run
 
@@ -127,6 +140,8 @@ def _run(
     task_identity: TaskIdentity,
     io: FileIO,
     batches: Batches,
+    *,
+    may_leave: bool,
 ) -> list[TaskMessage]:
     work: Work | None = None
     try:
@@ -139,7 +154,7 @@ def _run(
     except BaseException as error:
         if work is not None:
             work.abort()
-        if isinstance(error, OnlyByQuery):
+        if may_leave and isinstance(error, OnlyByQuery):
             return [counts_message({BY_QUERY: 1})]
         if not isinstance(error, Exception):
             raise

@@ -100,7 +100,9 @@ class CopiedColumns:
 def copy_files(plan: WritePlan, columns: CopiedColumns, *, task_identity: TaskIdentity) -> WriteTask:
     """A task that writes the rows of files, with changes, to new data files; in a sorted table each to files of its
     own. `task_identity` is as in `write_rows`."""
-    return write_task(plan, lambda io, task, attempt: _Copies(io, plan, columns, task, attempt), task_identity)
+    return write_task(
+        plan, lambda io, task, attempt: _Copies(io, plan, columns, task, attempt), task_identity, may_leave=True
+    )
 
 
 class _Copies:

@@ -78,8 +78,8 @@ def write_files(
     """Writes the rows to data files by the writer of a plan. Raises DataError for a violated constraint, and
     StorageError."""
     rows = with_violations(rows, operation.plan)
-    task = write_rows(operation.plan, task_identity=task_identity)
     source = _source(environment, operation) if writer.reads_files else None
+    task = write_rows(operation.plan, task_identity=task_identity, may_leave=source is not None)
     return write_distributed(rows, metadata, task, writer, source=source)
 
 

@@ -32,6 +32,7 @@ from sqlext.spark.catalog.hidden_columns import stored_partition
 from sqlext.spark.catalog.partition_grouping import grouping_keys
 from sqlext.spark.catalog.session_catalogs import Catalogs, TableVersion
 from sqlext.spark.catalog.table_handle import TableHandle
+from sqlext.spark.query.packed_rows import piece_io
 from sqlext.spark.scan.absent_columns import absent_columns, identity_ids
 from sqlext.spark.scan.driver_read import driver_rows
 from sqlext.spark.scan.expected_rows import expected_rows
@@ -44,7 +45,6 @@ from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.name_mapping import NameMapping
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import DoubleType, FloatType, ListType, MapType, StructType, UuidType
-from sqlext.storage.file_io import LocalFileIO
 from sqlext.thresholds import Thresholds
 
 _NOT_PUSHED_TO_PARQUET = (FloatType, DoubleType, StructType, ListType, MapType, UuidType)
@@ -280,10 +280,10 @@ class ScanBridge:
     def read_by_tasks(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Answers "read by tasks": why Spark has to read a file, in words, or null."""
         piece = FilePiece.of(arguments)
-        handle = None if piece.table is None else TableHandle.decode(piece.table)
-        io = LocalFileIO() if handle is None else self._catalogs.store(handle)
+        table = piece.table
+        stores = {} if table is None else {table: self._catalogs.store(TableHandle.decode(table))}
         types = to_arrow_schema(SparkStruct.fromJson(json.loads(arguments["types"])))
-        return {"why": piece.why_by_query(io, types)}
+        return {"why": piece.why_by_query(piece_io(piece, stores), types)}
 
     def metadata_rows(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Answers "metadata rows": the rows of a metadata table, in order, as Arrow streams in Base64."""

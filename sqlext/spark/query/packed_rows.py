@@ -22,7 +22,9 @@ from sqlext.errors import OnlyByQuery
 from sqlext.scan.file_piece import FilePiece
 from sqlext.spark.catalog.arrow_types import to_arrow_schema
 from sqlext.spark.shim.java_objects import java_rows, shim_object
-from sqlext.storage.file_io import FileIO, LocalFileIO
+from sqlext.storage.checksummed_io import ChecksummedIO
+from sqlext.storage.file_io import FileIO
+from sqlext.storage.location import is_object
 
 _MAX_LONG_DIGITS = 18
 _NUMBER_BYTES = 8
@@ -62,10 +64,17 @@ class PackedColumns:
                     yield _batch(buffer, self.buffers)
 
     def _read(self, piece: FilePiece) -> Iterator[pa.RecordBatch]:
-        io = LocalFileIO() if piece.table is None else self.stores.get(piece.table)
-        if io is None:
-            raise OnlyByQuery(piece.path)
-        return piece.rows(io, self.types)
+        return piece.rows(piece_io(piece, self.stores), self.types)
+
+
+def piece_io(piece: FilePiece, stores: Mapping[str, FileIO]) -> FileIO:
+    """What reads a piece as Spark does; `stores` are those of tables by their handles. Raises OnlyByQuery for another
+    table."""
+    if piece.table is None or not is_object(piece.path):
+        return ChecksummedIO()
+    if piece.table not in stores:
+        raise OnlyByQuery(piece.path)
+    return stores[piece.table]
 
 
 def packed(rows: DataFrame, *, by_task: bool = False) -> DataFrame:

@@ -92,8 +92,8 @@ def _shown(frame: DataFrame) -> list[str]:
 def _assert_equal_both_ways(
     spark: SparkSession, name: str, query: str, *, by: str = BY_TASKS, again: bool = False
 ) -> None:
-    """`by` is who reads the files unless a query is forced to, in EXPLAIN's words; `again`: a task meets a file that only
-    Spark reads."""
+    """`by` is who reads the files unless a query is forced to, in EXPLAIN's words; `again`: a task meets a file that
+    only Spark reads."""
     found = {}
     for force in ("tasks", "tasks,source-by-query"):
         spark.sql(f"DROP TABLE IF EXISTS {name}")
@@ -130,19 +130,29 @@ def test_other_queries_are_read_by_spark(spark: SparkSession, files: Path, table
     spark.sql(f"SELECT id, text FROM {source}").write.orc(str(tmp_path / "orc"))
     spark.sql(f"SELECT id, id % 3 AS part FROM {source}").write.partitionBy("part").parquet(str(tmp_path / "parts"))
     computed = "the query does more than read columns of files"
+    moved = "rows are moved between tasks or sorted first, or the query has a subquery"
+    parts = f"parquet.`{tmp_path}/parts`"
     for query, why in [
         (f"SELECT id + 1 AS id FROM {source}", computed),
         (f"SELECT id, text FROM {source} WHERE id > 7", computed),
         (f"SELECT id FROM {source} UNION ALL SELECT id FROM {source}", computed),
-        (f"SELECT DISTINCT id FROM {source}", "rows are moved between tasks or sorted first"),
+        (f"SELECT DISTINCT id FROM {source}", moved),
+        (f"SELECT id FROM {parts} WHERE part = (SELECT min(part) FROM {parts})", moved),
         ("SELECT id FROM range(100)", "the query reads no files"),
         (f"SELECT id, _metadata.file_name FROM {source}", computed),
-        (f"SELECT * FROM parquet.`{tmp_path}/parts`", computed),
+        (f"SELECT * FROM {parts}", computed),
         (f"SELECT * FROM parquet.`{tmp_path}/nested`", "the query reads the column texts of type ARRAY<STRING>"),
         (f"SELECT * FROM orc.`{tmp_path}/orc`", "the query reads files that are not Parquet"),
     ]:
         _assert_equal_both_ways(spark, table_name, query, by=BY_SPARK + why)
-    _assert_equal_both_ways(spark, table_name, f"SELECT id FROM parquet.`{tmp_path}/parts`")
+    _assert_equal_both_ways(spark, table_name, f"SELECT id FROM {parts}")
+    _assert_equal_both_ways(spark, table_name, f"SELECT id FROM {parts} WHERE part = 1")
+    spark.conf.set("spark.sql.adaptive.enabled", "false")
+    try:
+        subquery = f"SELECT id FROM {parts} WHERE part = (SELECT min(part) FROM {parts})"
+        _assert_equal_both_ways(spark, table_name, subquery, by=f"{BY_SPARK}a subquery tells which files are read")
+    finally:
+        spark.conf.unset("spark.sql.adaptive.enabled")
 
 
 @pytest.mark.turns(EVERY)
@@ -238,6 +248,19 @@ def test_a_later_file_that_only_spark_reads(
         spark.sql(f"CREATE TABLE {table_name} AS SELECT * FROM later_file")
     stored = {Path(to_local_path(row.file_path)) for row in spark.table(f"{table_name}.files").collect()}
     assert stored == set(_parquet_files(spark, table_name))
+
+
+def test_a_changed_bit_is_sparks_error(spark: SparkSession, table_name: str, tmp_path: Path) -> None:
+    """Hadoop has written checksums beside the file, and compares them."""
+    spark.range(0, 10_000, 1, 1).write.option("compression", "uncompressed").parquet(str(tmp_path / "changed"))
+    (file,) = (tmp_path / "changed").glob("*.parquet")
+    data = bytearray(file.read_bytes())
+    data[len(data) // 2] ^= 1
+    file.write_bytes(data)
+    spark.sql(f"CREATE TABLE {table_name} (id BIGINT)")
+    with planned(spark, force="tasks"), pytest.raises(Exception, match=r"(?i)checksum"):
+        spark.sql(f"INSERT INTO {table_name} SELECT * FROM parquet.`{tmp_path}/changed`")
+    assert spark.table(table_name).count() == 0
 
 
 def test_a_damaged_file_is_sparks_error(spark: SparkSession, table_name: str, tmp_path: Path) -> None:
