@@ -112,8 +112,8 @@ class ManifestCandidates:
     ) -> Iterator[Sequence[Sequence[Unit]]]:
         """What sets are made of, the surest first: of files named by the id of the manifest's commit and files that
         other manifests name; of all of the pool; as writers that were killed leave whole groups of files, of all files
-        of each write, unless some of a write are missing; and of all with those of `again`. The last two are told from
-        others by their bytes."""
+        of each write, unless some of a write are missing; and of those of `again` with what manifests name, since a
+        commit that adds removed files writes none. The last two are told from others by their bytes."""
         commit = _commit(lost)
         if commit is not None and any(commit in entry.file.file_path for entry in pool):
             yield [[(one,)] for one in pool if _is_named(one, commit)]
@@ -129,7 +129,7 @@ class ManifestCandidates:
             if writes.keys().isdisjoint(writes_with_gaps(self._remains.file_names)):
                 yield [*known, *([files] for files in writes.values())]
             if again:
-                yield [[(one,)] for one in (*pool, *again)]
+                yield [*known, *([(one,)] for one in again)]
 
     def are_named(self, lost: ManifestFile, entries: Sequence[ManifestEntry]) -> bool:
         """Whether other manifests name all these files, or their own names have the id of the manifest's commit."""

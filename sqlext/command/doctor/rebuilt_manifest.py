@@ -34,6 +34,7 @@ from sqlext.spec.manifests.manifest import (
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata
 
+_NONE_FITS = "no files are found that have its counts"
 _SIZE = "total-files-size"
 _MOST_SETS = 200
 _NO_SNAPSHOT = -1
@@ -42,12 +43,14 @@ _NO_SNAPSHOT = -1
 @dataclass(frozen=True, slots=True)
 class RebuiltManifest:
     """The live entries of lost manifests, of several if they are told only together. Without `keeps_row_ids` some of
-    the rows get new ids, without `keeps_numbers` some files sequence numbers that say as much to all deletes."""
+    the rows get new ids, without `keeps_numbers` some files sequence numbers that say as much to all deletes. With
+    `adds_again` there are files which the branch had removed before."""
 
     manifests: tuple[ManifestFile, ...]
     entries: tuple[ManifestEntry, ...]
     keeps_row_ids: bool = True
     keeps_numbers: bool = True
+    adds_again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +112,8 @@ def _told(telling: _Telling, lost: Sequence[ManifestFile]) -> _Told:
         alone = [(one,) for one in waiting]
         for group in (*alone, *(group for group in _alike(waiting) if len(group) > 1)):
             if any(telling.candidates.is_told(one.path) for one in group):
+                continue
+            if len(group) > 1 and any(untold[one.path].reason == _NONE_FITS for one in group):
                 continue
             answer = telling.tell(group)
             if isinstance(answer, RebuiltManifest):
@@ -201,7 +206,7 @@ class _Telling:
         others = [entry for live in self.candidates.of_head(paths) for entry in live or ()]
         size = totals.get(_SIZE)
         needed = added + existing, added_rows + existing_rows, size or 0
-        reason = "no files are found that have its counts"
+        reason = _NONE_FITS
         for slots in self.candidates.choices(lost, pool, again, with_bytes=size is not None):
             matching = matching_sets(slots, needed, with_bytes=size is not None, most=_MOST_SETS)
             fitting = (self._fitting(lost, one, before, totals) for one in matching.sets)
@@ -227,9 +232,9 @@ class _Telling:
         if told.uncertain and (None in others or not equality_deletes_apply_alike(told, known, self._metadata)):
             reason = "the sequence numbers of its files are not told, by which equality deletes apply or not"
             return UntoldManifest(lost, reason, _unnamed(pool))
-        if lost.first_row_id is not None and any(one.file.key in again for one in told.entries):
+        if any(one.file.key in again for one in told.entries):
             # A file may be added with the ids that it had, or get new ones.
-            return RebuiltManifest((lost,), told.entries, False, not told.uncertain)
+            return RebuiltManifest((lost,), told.entries, lost.first_row_id is None, not told.uncertain, True)
         entries, keeps_row_ids = with_row_ids(lost, told, self._metadata.specs_by_id()[lost.spec_id])
         return RebuiltManifest((lost,), entries, keeps_row_ids, not told.uncertain)
 

@@ -170,40 +170,83 @@ def test_files_of_an_ancestor_before_expired_ones(tmp_path: Path) -> None:
     assert "several sets of files" in said
 
 
-@pytest.mark.long
-def test_random_histories_with_orphans_and_expiry(tmp_path: Path) -> None:
-    """Of the files of another table some lie beside those of the table, with as many rows and bytes: what is told must
-    be true."""
-    for seed in range(160):
-        history = RandomHistory(tmp_path / str(seed), seed)
-        lake, rng = history.lake, history.rng
-        metadata = lake.load().metadata
-        partitioned = "PARTITIONED BY (bucket(4, id))" if metadata.spec().fields else ""
-        lake.create(
-            f"CREATE TABLE o (id BIGINT, s STRING, PRIMARY KEY (id)) {partitioned}"
-            f" TBLPROPERTIES ('format-version'='{metadata.format_version}')"
-        )
-        for _ in range(rng.randrange(5, 18)):
-            history.step()
-            if rng.random() < 0.1:
-                expire_all(lake)
-        for _ in range(rng.choice([0, 0, 1, 2, 5])):
-            rng.choice([lake.append, lake.upsert])("o", id=rng.sample(range(12), 2), s=rng.choices("pq", k=2))
-        ours, theirs = (local(lake.load(name).metadata.location) / "data" for name in ("t", "o"))
-        for file in theirs.rglob("*.parquet"):
-            if rng.random() < 0.8:
-                (ours / file.relative_to(theirs)).parent.mkdir(exist_ok=True, parents=True)
-                shutil.copy(file, ours / file.relative_to(theirs))
-        if lake.load().metadata.current_snapshot() is None or not listed(lake):
-            continue
-        if rng.random() < 0.5:
+def with_orphans(folder: Path, seed: int, *, alike: bool) -> RandomHistory:
+    """A random history, which may expire, and files of another table beside those of the table; if they are `alike`
+    with as many rows and bytes, else with more bytes."""
+    history = RandomHistory(folder, seed)
+    lake, rng = history.lake, history.rng
+    metadata = lake.load().metadata
+    partitioned = "PARTITIONED BY (bucket(4, id))" if metadata.spec().fields else ""
+    lake.create(
+        f"CREATE TABLE o (id BIGINT, s STRING, PRIMARY KEY (id)) {partitioned}"
+        f" TBLPROPERTIES ('format-version'='{metadata.format_version}')"
+    )
+    for _ in range(rng.randrange(5, 18)):
+        history.step()
+        if rng.random() < 0.1:
             expire_all(lake)
-        lost = rng.sample(listed(lake), rng.randrange(1, min(4, len(listed(lake)) + 1)))
-        rows, entries = lake.rows(), live_of(lake)
-        lose(lake, *lost)
-        said = repaired(lake, lost)
-        assert live_of(lake).keys() <= entries.keys(), seed
-        assert lake.rows() == rows or any("are lost, since" in one for one in said), seed
+    for _ in range(rng.choice([0, 0, 1, 2, 5])):
+        texts = ["p", "q"] if alike else ["p" * rng.randrange(90, 5000), "q" * rng.randrange(90, 5000)]
+        rng.choice([lake.append, lake.upsert])("o", id=rng.sample(range(12), 2), s=rng.choices(texts, k=2))
+    ours, theirs = (local(lake.load(name).metadata.location) / "data" for name in ("t", "o"))
+    for file in theirs.rglob("*.parquet"):
+        if rng.random() < 0.8:
+            (ours / file.relative_to(theirs)).parent.mkdir(exist_ok=True, parents=True)
+            shutil.copy(file, ours / file.relative_to(theirs))
+    if rng.random() < 0.5:
+        expire_all(lake)
+    return history
+
+
+ADDED_AGAIN = ", if its commit added again what had been removed"
+
+
+def require_true_answers(history: RandomHistory, *, loses_file: bool) -> Counter[str]:
+    """Loses some manifests of the head, and with `loses_file` a data file: each row after the repair was there before,
+    unless deletes are said to be lost; what is said to be there is there, and what is not is said to be lost."""
+    lake, rng = history.lake, history.rng
+    lost = rng.sample(listed(lake), rng.randrange(1, min(4, len(listed(lake)) + 1)))
+    rows, entries = lake.rows(), live_of(lake)
+    of_manifest = {one.path: live(lake.catalog.io, lake.load().metadata, [one]) for one in lost}
+    data = sorted(path for (path, _), one in entries.items() if one.file.content == Content.DATA)
+    gone = rng.choice(data) if loses_file and data else None
+    if gone is not None:
+        local(gone).unlink()
+    lose(lake, *lost)
+    said = [part for text in {one.repair for one in fsck(lake, Repairing.DAMAGE)} for part in text.split("; ")]
+    counted = Counter(word for part in said for word in ("are kept", "are lost, since", ADDED_AGAIN) if word in part)
+    if counted[ADDED_AGAIN]:
+        return counted
+    after = live_of(lake)
+    assert after.keys() <= entries.keys(), said
+    deletes_are_lost = any("deletes, whose rows are back, in" in part for part in said)
+    assert deletes_are_lost or Counter(lake.rows()) <= Counter(rows), said
+    assert lake.rows() == rows or any("are lost" in part for part in said), said
+    for part in (one for one in said if "are kept" in one):
+        told = {
+            key: one for manifest in lost if manifest.path in part for key, one in of_manifest[manifest.path].items()
+        }
+        for key, one in told.items():
+            if key in after:
+                assert "nothing lost" not in part or known(after[key]) == known(one), said
+                assert "nothing lost" not in part or after[key].file.first_row_id == one.file.first_row_id, said
+            elif one.file.content == Content.DATA:
+                assert key[0] == gone, said
+                assert any(f"rows of {gone} are lost" in each for each in said), said
+    return counted
+
+
+@pytest.mark.parametrize("seeds", [8, pytest.param(160, marks=pytest.mark.long)])
+@pytest.mark.parametrize("loses_file", [False, True])
+def test_random_histories_with_orphans(tmp_path: Path, loses_file: bool, seeds: int) -> None:
+    """Files of killed writers lie beside those of the table, and a data file is lost as well or not."""
+    said: Counter[str] = Counter()
+    for seed in range(seeds):
+        history = with_orphans(tmp_path / str(seed), seed, alike=not loses_file)
+        if history.lake.load().metadata.current_snapshot() and listed(history.lake):
+            said += require_true_answers(history, loses_file=loses_file)
+    assert said["are kept"] > 0
+    assert said["are lost, since"] > 0
 
 
 def test_merged_manifests_whose_history_has_expired(tmp_path: Path) -> None:
@@ -389,11 +432,12 @@ def test_a_file_that_is_added_again(tmp_path: Path) -> None:
     remove(lake, 0)
     lake.commit(AppendFiles([file]))
     rows, numbers = lake.rows(), {key: one.sequence_number for key, one in live_of(lake).items()}
-    for _ in range(2):
+    for is_own in (True, False):
         lost = manifest_of(lake, file.file_path)
         lose(lake, lost)
         (said,) = repaired(lake, [lost])
         assert "nothing lost" in said
+        assert (ADDED_AGAIN in said) == is_own
         assert lake.rows() == rows
         assert {key: one.sequence_number for key, one in live_of(lake).items()} == numbers
         lake.commit(RewriteManifests(0))
