@@ -33,11 +33,13 @@ class ManifestCandidates:
         self._listed = listed
         self._told: dict[str, tuple[ManifestEntry, ...]] = {}
         self._together: dict[str, tuple[ManifestEntry, ...]] = {}
+        self._shared: Set[ContentKey] = frozenset()
 
-    def copy(self) -> ManifestCandidates:
-        """The same, for a telling that may be given up."""
+    def copy(self, shared: Set[ContentKey] = frozenset()) -> ManifestCandidates:
+        """The same, for a telling that may be given up; the files `shared` are candidates though they are taken."""
         made = ManifestCandidates(self._remains, self._metadata, self._head, self._listed)
         made._told, made._together = dict(self._told), dict(self._together)
+        made._shared = shared
         return made
 
     def take(self, manifests: Sequence[ManifestFile], entries: tuple[ManifestEntry, ...]) -> None:
@@ -211,7 +213,7 @@ class ManifestCandidates:
         wrote = self._metadata.snapshot_or_none(lost.added_snapshot_id)
         others = [one for one in self._remains.manifests(wrote) or () if one.path not in paths]
         read = (*self.of_head(paths), *map(self._by_itself, others))
-        return {entry.file.key for live in read for entry in live or ()}
+        return {entry.file.key for live in read for entry in live or ()} - self._shared
 
     def _live(self, manifest: ManifestFile) -> Sequence[ManifestEntry] | None:
         """The live entries of one of the head's manifests; None if it is lost and not told."""

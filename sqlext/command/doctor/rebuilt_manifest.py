@@ -10,7 +10,7 @@ removed, so that earlier snapshots stay as they are.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from sqlext.command.doctor.manifest_candidates import ManifestCandidates
@@ -93,7 +93,46 @@ def rebuilt_manifests(
     others = _told(by_counts, [one.manifest for one in sure.untold])
     if not others.untold and _has_totals(guessed, head, wrong_totals):
         return [*sure.rebuilt, *others.rebuilt]
-    return [*sure.rebuilt, *sure.untold]
+    rebuilt, untold = sure.rebuilt, sure.untold
+    doubtful: list[RebuiltManifest] | None = None
+    while doubtful != []:
+        doubtful = [
+            one
+            for one in rebuilt
+            if not candidates.are_named(one.manifests[0], one.entries)
+            and any(_may_have(candidates, metadata, head, wrong_totals, other, one) for other in untold)
+        ]
+        rebuilt = [one for one in rebuilt if one not in doubtful]
+        untold = [*untold, *(each for one in doubtful for each in _of_another(one))]
+    return [*rebuilt, *untold]
+
+
+def _may_have(
+    candidates: ManifestCandidates,
+    metadata: TableMetadata,
+    head: Snapshot,
+    wrong_totals: Collection[int],
+    untold: UntoldManifest,
+    told: RebuiltManifest,
+) -> bool:
+    """Whether what is told of one manifest may be files of another: if the right files of the first are gone, those of
+    the second fit it that have as many rows and bytes."""
+    lost, keys = untold.manifest, frozenset(one.file.key for one in told.entries)
+    if (lost.content, lost.spec_id) != (told.manifests[0].content, told.manifests[0].spec_id):
+        return False
+    sharing = candidates.copy(keys)
+    pool = sharing.pool(lost, {lost.path}, sharing.before(lost))
+    if keys.isdisjoint(one.file.key for one in pool):
+        return False
+    answer = _Telling(sharing, metadata, head, wrong_totals).tell((lost,))
+    return isinstance(answer, RebuiltManifest) or answer.reason != _NONE_FITS
+
+
+def _of_another(told: RebuiltManifest) -> Iterator[UntoldManifest]:
+    paths = tuple(one.file.file_path for one in told.entries if one.file.content == Content.DATA)
+    for manifest in told.manifests:
+        shown = paths if manifest is told.manifests[0] else ()
+        yield UntoldManifest(manifest, "what fits it may be of another lost manifest", shown)
 
 
 @dataclass(frozen=True, slots=True)

@@ -213,7 +213,10 @@ def require_true_answers(history: RandomHistory, *, loses_file: bool) -> Counter
     if gone is not None:
         local(gone).unlink()
     lose(lake, *lost)
-    said = [part for text in {one.repair for one in fsck(lake, Repairing.DAMAGE)} for part in text.split("; ")]
+    texts = {one.repair for one in fsck(lake, Repairing.DAMAGE)}
+    # The answers are the same of all branches with one head, and name the last of them.
+    of_main = {text for text in texts if "of branch main replaces it" in text}
+    said = [part for text in of_main or texts for part in text.split("; ")]
     counted = Counter(word for part in said for word in ("are kept", "are lost, since", ADDED_AGAIN) if word in part)
     if counted[ADDED_AGAIN]:
         return counted
