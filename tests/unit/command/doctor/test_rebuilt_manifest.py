@@ -198,6 +198,7 @@ def with_orphans(folder: Path, seed: int, *, alike: bool) -> RandomHistory:
     return history
 
 
+OF_BRANCH = re.compile(r"of branch (\w+) replaces it: (.*?)(?=; snapshot [0-9]+ of branch|$)")
 ADDED_AGAIN = ", if its commit added again what had been removed"
 
 
@@ -213,10 +214,10 @@ def require_true_answers(history: RandomHistory, *, loses_file: bool) -> Counter
     if gone is not None:
         local(gone).unlink()
     lose(lake, *lost)
-    texts = {one.repair for one in fsck(lake, Repairing.DAMAGE)}
-    # The answers are the same of all branches with one head, and name the last of them.
-    of_main = {text for text in texts if "of branch main replaces it" in text}
-    said = [part for text in of_main or texts for part in text.split("; ")]
+    of_branches = {pair for one in fsck(lake, Repairing.DAMAGE) for pair in OF_BRANCH.findall(one.repair)}
+    # Of branches with one head the last is named.
+    texts = {text for name, text in of_branches if name == "main"} or {text for _, text in of_branches}
+    said = [part for text in texts for part in text.split("; ")]
     counted = Counter(word for part in said for word in ("are kept", "are lost, since", ADDED_AGAIN) if word in part)
     if counted[ADDED_AGAIN]:
         return counted
