@@ -447,6 +447,21 @@ def test_a_file_that_is_added_again(tmp_path: Path) -> None:
         lake.commit(RewriteManifests(0))
 
 
+def test_what_is_left_may_be_of_either_of_two(tmp_path: Path) -> None:
+    """Of two files of one size one is gone: the other is not told to be of the older manifest, whose bytes are told."""
+    lake = unmerged(tmp_path)
+    lake.append(id=[1])
+    lake.append(id=[2])
+    older, newer = lake.files()
+    lost = [manifest_of(lake, one.file_path) for one in (older, newer)]
+    local(older.file_path).unlink()
+    lose(lake, *lost)
+    of_older, of_newer = repaired(lake, lost)
+    assert "are lost" in of_newer
+    assert "what fits it may be of another lost manifest" in of_older
+    assert lake.rows() == []
+
+
 def test_a_removed_file_beside_one_of_its_size(tmp_path: Path) -> None:
     """It may be added again, but the newer one is surer."""
     lake = unmerged(tmp_path)
