@@ -76,25 +76,39 @@ def found_content(io: FileIO, path: str, size: int) -> FoundContent:
     return FoundContent(path, size, file_format, kind, head)
 
 
-def content_files(
-    io: FileIO, found: FoundContent, metadata: TableMetadata, spec: PartitionSpec, root: str, data: Mapping[str, Any]
-) -> Iterator[ContentFile]:
-    """The file's entries in a manifest of `spec`: one, or of a Puffin file one for each deletion vector.
+@dataclass(frozen=True, slots=True)
+class PositionDeletes:
+    """The entry of position deletes, whose spec and partition are still to be told by those of the data files that they
+    are of."""
 
-    `root` is the folder in which partitions are, `data` has the spec id and partition of each data file by its path,
-    which are those of its position deletes; there are none of data files that it lacks, or that are in another spec.
-    Raises ValueError for a file whose rows are in no single partition of the spec, or that does not fit the table, and
-    CorruptionError, NotFoundError or StorageError.
-    """
-    match found.kind:
-        case FoundKind.DATA:
-            yield _data_file(io, found, metadata, spec, root)
-        case FoundKind.EQUALITY:
-            yield _equality_deletes(io, found, metadata, spec, root)
-        case FoundKind.POSITIONS:
-            yield from _position_deletes(io, found, spec, data)
-        case FoundKind.VECTORS:
-            yield from _vectors(io, found, spec, data)
+    entry: ContentFile
+    data_files: tuple[str, ...]
+
+    def placed(self, spec: PartitionSpec, data: Mapping[str, Any]) -> ContentFile | None:
+        """The entry in a manifest of `spec`; `data` has the spec id and partition of each data file by its path. None
+        if it has none of the data files, or if they are in several partitions or in another spec."""
+        places = {data[path] for path in self.data_files if path in data}
+        if len(places) != 1:
+            return None
+        ((spec_id, partition),) = places
+        return replace(self.entry, spec_id=spec_id, partition=partition) if spec_id == spec.spec_id else None
+
+
+def content_file_in(
+    io: FileIO, found: FoundContent, metadata: TableMetadata, spec: PartitionSpec, root: str
+) -> ContentFile:
+    """The entry of a file of rows or equality deletes in a manifest of `spec`; `root` is the folder in which partitions
+    are. Raises ValueError for a file whose rows are in no single partition of the spec, or that does not fit the table,
+    and CorruptionError, NotFoundError or StorageError."""
+    if found.kind == FoundKind.EQUALITY:
+        return _equality_deletes(io, found, metadata, spec, root)
+    return _data_file(io, found, metadata, spec, root)
+
+
+def position_deletes(io: FileIO, found: FoundContent) -> tuple[PositionDeletes, ...]:
+    """The entry of a position-delete file, or of a Puffin file one for each deletion vector. Raises CorruptionError,
+    NotFoundError or StorageError."""
+    return tuple(_vectors(io, found)) if found.kind == FoundKind.VECTORS else (_position_deletes(io, found),)
 
 
 def _data_file(io: FileIO, found: FoundContent, metadata: TableMetadata, spec: PartitionSpec, root: str) -> ContentFile:
@@ -138,30 +152,19 @@ def _placed(
     return replace(file, spec_id=spec.spec_id, partition=partition)
 
 
-def _position_deletes(
-    io: FileIO, found: FoundContent, spec: PartitionSpec, data: Mapping[str, Any]
-) -> Iterator[ContentFile]:
+def _position_deletes(io: FileIO, found: FoundContent) -> PositionDeletes:
     paths = sorted(read_position_deletes(io, found.path, found.file_format))
-    places = {data[path] for path in paths if path in data}
-    if len(places) != 1:
-        return
-    ((spec_id, partition),) = places
-    if spec_id != spec.spec_id:
-        return
     mapping = NameMapping.of_schema(POSITION_DELETE_SCHEMA)
     # Readers find the data file by the bounds of the paths, which are not truncated.
     shape = TableShape(POSITION_DELETE_SCHEMA, UNPARTITIONED, mapping, MetricsConfig(FULL), is_own=True)
     file = content_file(io, ExistingFile(found.path, found.size, found.file_format, {}), shape)
-    yield replace(
-        file,
-        content=Content.POSITION_DELETES,
-        spec_id=spec_id,
-        partition=partition,
-        referenced_data_file=paths[0] if len(paths) == 1 else None,
+    referenced = paths[0] if len(paths) == 1 else None
+    return PositionDeletes(
+        replace(file, content=Content.POSITION_DELETES, referenced_data_file=referenced), tuple(paths)
     )
 
 
-def _vectors(io: FileIO, found: FoundContent, spec: PartitionSpec, data: Mapping[str, Any]) -> Iterator[ContentFile]:
+def _vectors(io: FileIO, found: FoundContent) -> Iterator[PositionDeletes]:
     content = io.read(found.path)
     try:
         if puffin.checksum_state(content) == ChecksumState.WRONG:
@@ -171,20 +174,19 @@ def _vectors(io: FileIO, found: FoundContent, spec: PartitionSpec, data: Mapping
     except (ValueError, LookupError, TypeError) as error:
         raise CorruptionError("CORRUPT_FILE", path=found.path, kind="Puffin file", reason=error) from error
     for blob, path, count in told:
-        spec_id, partition = data.get(path, (None, ()))
-        if spec_id == spec.spec_id:
-            yield ContentFile(
-                content=Content.POSITION_DELETES,
-                file_path=found.path,
-                file_format=PUFFIN,
-                spec_id=spec.spec_id,
-                partition=partition,
-                record_count=count,
-                file_size_in_bytes=found.size,
-                referenced_data_file=path,
-                content_offset=blob.offset,
-                content_size_in_bytes=blob.length,
-            )
+        entry = ContentFile(
+            content=Content.POSITION_DELETES,
+            file_path=found.path,
+            file_format=PUFFIN,
+            spec_id=UNPARTITIONED.spec_id,
+            partition=(),
+            record_count=count,
+            file_size_in_bytes=found.size,
+            referenced_data_file=path,
+            content_offset=blob.offset,
+            content_size_in_bytes=blob.length,
+        )
+        yield PositionDeletes(entry, (path,))
 
 
 def _schema_of(metadata: TableMetadata, spec: PartitionSpec) -> Schema:

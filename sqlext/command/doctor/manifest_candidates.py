@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from sqlext.command.doctor.matching_sets import Unit
-from sqlext.command.doctor.table_remains import TableRemains
+from sqlext.command.doctor.table_remains import KnownFile, TableRemains
 from sqlext.command.doctor.told_entries import writes_with_gaps
 from sqlext.scan.checks.manifest_checks import excluded_value
 from sqlext.spec.manifests.content_file import Content, ContentFile, ContentKey
@@ -33,6 +33,14 @@ class ManifestCandidates:
         self._listed = listed
         self._told: dict[str, tuple[ManifestEntry, ...]] = {}
         self._together: dict[str, tuple[ManifestEntry, ...]] = {}
+        self._shared: Set[ContentKey] = frozenset()
+
+    def copy(self, shared: Set[ContentKey] = frozenset()) -> ManifestCandidates:
+        """The same, for a telling that may be given up; the files `shared` are candidates though they are taken."""
+        made = ManifestCandidates(self._remains, self._metadata, self._head, self._listed)
+        made._told, made._together = dict(self._told), dict(self._together)
+        made._shared = shared
+        return made
 
     def take(self, manifests: Sequence[ManifestFile], entries: tuple[ManifestEntry, ...]) -> None:
         """Takes the live entries of a manifest, or of several together."""
@@ -54,6 +62,11 @@ class ManifestCandidates:
         listed = self._remains.manifests(snapshot) or ()
         others = [self._by_itself(one) for one in listed if one.path not in within]
         return others if len(others) == len(listed) - len(within) else None
+
+    def are_read(self, snapshot: Snapshot, without: Collection[str]) -> bool:
+        """Whether the manifests of a snapshot but those at `without` can be read, so that nothing of them is told."""
+        listed = self._listed if snapshot is self._head else self._remains.manifests(snapshot) or ()
+        return all(self._remains.entries(one) is not None for one in listed if one.path not in without)
 
     @cached_property
     def lineage(self) -> frozenset[int]:
@@ -92,16 +105,22 @@ class ManifestCandidates:
         return None if None in read else {entry.file.key for live in read for entry in live or ()}
 
     def choices(
-        self, lost: ManifestFile, pool: Sequence[ManifestEntry], *, by_writes: bool
+        self,
+        lost: ManifestFile,
+        pool: Sequence[ManifestEntry],
+        again: Sequence[ManifestEntry],
+        *,
+        with_bytes: bool,
     ) -> Iterator[Sequence[Sequence[Unit]]]:
         """What sets are made of, the surest first: of files named by the id of the manifest's commit and files that
-        other manifests name; of all; and, as writers that were killed leave whole groups of files, of all files of each
-        write, which are told from others by their bytes, unless some of a write are missing."""
-        commit = _UUID.match(lost.path.rpartition("/")[2])
-        if commit is not None and any(commit[0] in entry.file.file_path for entry in pool):
-            yield [[(one,)] for one in pool if commit[0] in one.file.file_path or one.snapshot_id is not None]
+        other manifests name; of all of the pool; as writers that were killed leave whole groups of files, of all files
+        of each write, unless some of a write are missing; and of those of `again` with what manifests name, since a
+        commit that adds removed files writes none. The last two are told from others by their bytes."""
+        commit = _commit(lost)
+        if commit is not None and any(commit in entry.file.file_path for entry in pool):
+            yield [[(one,)] for one in pool if _is_named(one, commit)]
         yield [[(one,)] for one in pool]
-        if by_writes:
+        if with_bytes:
             known = [[(one,)] for one in pool if one.snapshot_id is not None]
             writes: dict[str, Unit] = {}
             for entry in pool:
@@ -111,6 +130,14 @@ class ManifestCandidates:
                     writes[write] = (*writes.get(write, ()), entry)
             if writes.keys().isdisjoint(writes_with_gaps(self._remains.file_names)):
                 yield [*known, *([files] for files in writes.values())]
+            if again:
+                yield [*known, *([(one,)] for one in again)]
+
+    def are_named(self, lost: ManifestFile, entries: Sequence[ManifestEntry]) -> bool:
+        """Whether other manifests name all these files, or their own names have the id of the manifest's commit."""
+        commit, known = _commit(lost), self._remains.known
+        others = {key for key in (one.file.key for one in entries) if key in known and known[key].entry.snapshot_id}
+        return all(one.file.key in others or (commit is not None and commit in one.file.file_path) for one in entries)
 
     def pool(
         self, lost: ManifestFile, paths: Collection[str], before: Set[ContentKey] | None
@@ -122,7 +149,7 @@ class ManifestCandidates:
         for key, known in self._remains.known.items():
             entry = known.entry
             is_own = (entry.file.content == Content.DATA) == (lost.content == ManifestContent.DATA)
-            if not is_own or entry.file.spec_id != lost.spec_id or key in elsewhere or known.deleted_by & self.lineage:
+            if not is_own or entry.file.spec_id != lost.spec_id or key in elsewhere or self._removals(known):
                 continue
             if (entry.sequence_number or 0) > lost.sequence_number or not may_list(entry.file):
                 continue
@@ -134,6 +161,31 @@ class ManifestCandidates:
             for file in self._remains.unnamed(lost.content, spec, self._places()):
                 if file.key not in elsewhere and may_list(file):
                     yield ManifestEntry(EntryStatus.EXISTING, None, None, None, file)
+
+    def added_again(self, lost: ManifestFile, paths: Collection[str]) -> Iterator[ManifestEntry]:
+        """Files that the branch had removed before the manifest was written, whose commit may have added them again."""
+        if not lost.added_files_count:
+            return
+        elsewhere, may_list = self._elsewhere(lost, paths), self._may_list(lost)
+        for key, known in self._remains.known.items():
+            file = known.entry.file
+            is_own = (file.content == Content.DATA) == (lost.content == ManifestContent.DATA)
+            if not is_own or file.spec_id != lost.spec_id or key in elsewhere or not may_list(file):
+                continue
+            if 0 < max(self._removals(known), default=0) < lost.sequence_number:
+                again = replace(file, first_row_id=None)
+                yield ManifestEntry(EntryStatus.EXISTING, lost.added_snapshot_id, None, None, again)
+
+    def _removals(self, known: KnownFile) -> Sequence[int]:
+        """The sequence numbers of the branch's snapshots that have removed a file since its entry was added; 0 in
+        format version 1."""
+        removals = (self._numbers[id] for id in known.deleted_by & self.lineage)
+        return [number for number in removals if number >= (known.entry.file_sequence_number or 0)]
+
+    @cached_property
+    def _numbers(self) -> Mapping[int, int]:
+        """The sequence numbers of snapshots."""
+        return {one.snapshot_id: one.sequence_number for one in self._metadata.snapshots}
 
     def _may_list(self, lost: ManifestFile) -> Callable[[ContentFile], bool]:
         """A function: whether the manifest list's bounds, and the live data files, admit a file."""
@@ -161,7 +213,7 @@ class ManifestCandidates:
         wrote = self._metadata.snapshot_or_none(lost.added_snapshot_id)
         others = [one for one in self._remains.manifests(wrote) or () if one.path not in paths]
         read = (*self.of_head(paths), *map(self._by_itself, others))
-        return {entry.file.key for live in read for entry in live or ()}
+        return {entry.file.key for live in read for entry in live or ()} - self._shared
 
     def _live(self, manifest: ManifestFile) -> Sequence[ManifestEntry] | None:
         """The live entries of one of the head's manifests; None if it is lost and not told."""
@@ -186,3 +238,14 @@ class ManifestCandidates:
         named = (known.entry.file for known in self._remains.known.values())
         files = (*(file for file in named if file.content == Content.DATA), *self._data())
         return {file.file_path: (file.spec_id, file.partition) for file in files}
+
+
+def _commit(manifest: ManifestFile) -> str | None:
+    """The id of the commit that wrote it, which is in its name."""
+    found = _UUID.match(manifest.path.rpartition("/")[2])
+    return None if found is None else found[0]
+
+
+def _is_named(entry: ManifestEntry, commit: str) -> bool:
+    """Whether another manifest names a candidate, with who added it, or its own name has the commit's id."""
+    return entry.snapshot_id is not None or commit in entry.file.file_path

@@ -283,7 +283,8 @@ def _of_rebuilt(one: RebuiltManifest) -> str:
     told = f"{kept}, as other manifests and the files tell them"
     changed = [] if one.keeps_row_ids else ["the ids of some of these rows"]
     changed += [] if one.keeps_numbers else ["sequence numbers, on which no delete depends"]
-    return f"{told}, with nothing lost" if not changed else f"{told}, but new are {' and '.join(changed)}"
+    said = f"{told}, with nothing lost" if not changed else f"{told}, but new are {' and '.join(changed)}"
+    return f"{said}, if its commit added again what had been removed" if one.adds_again else said
 
 
 def _of_untold(one: UntoldManifest) -> str:

@@ -10,7 +10,15 @@ from functools import cached_property
 from typing import Any
 
 from sqlext.catalog.owned_files import own_folders
-from sqlext.command.doctor.found_content import FoundContent, FoundKind, content_files, format_of, found_content
+from sqlext.command.doctor.found_content import (
+    FoundContent,
+    FoundKind,
+    PositionDeletes,
+    content_file_in,
+    format_of,
+    found_content,
+    position_deletes,
+)
 from sqlext.command.doctor.found_files import DAMAGED, is_hidden
 from sqlext.command.doctor.rebuilt_list import unlisted_manifest
 from sqlext.errors import SqlextError, StorageError
@@ -43,7 +51,7 @@ class KnownFile:
 
 
 class TableRemains:
-    """Reads everything at most once, and what is not asked for not at all."""
+    """Keeps what it has read for all questions, and reads what is not asked for not at all."""
 
     def __init__(self, io: FileIO, metadata: TableMetadata, lost: Collection[str]) -> None:
         """`lost` are the locations of manifests that cannot be read."""
@@ -53,7 +61,8 @@ class TableRemains:
         self._cache = ManifestCache(0)
         self._entries: dict[ManifestFile, tuple[ManifestEntry, ...] | None] = {}
         self._found: dict[str, FoundContent | None] = {}
-        self._placed: dict[tuple[str, int], tuple[ContentFile, ...]] = {}
+        self._of_rows: dict[tuple[str, int], ContentFile | None] = {}
+        self._positions: dict[str, tuple[PositionDeletes, ...]] = {}
 
     def manifests(self, snapshot: Snapshot | None) -> tuple[ManifestFile, ...] | None:
         """The manifests of a snapshot; None if its list cannot be read."""
@@ -94,8 +103,9 @@ class TableRemains:
         return tuple(place.rpartition("/")[2] for place in self._files)
 
     def unnamed(self, content: ManifestContent, spec: PartitionSpec, data: Mapping[str, Any]) -> Iterator[ContentFile]:
-        """The content files that no manifest names, as a manifest of `content` and `spec` has them; `data` is as in
-        `content_files`. What cannot be read is left out. Raises StorageError."""
+        """The content files that no manifest names, as a manifest of `content` and `spec` has them; `data` has the
+        spec id and partition of each data file by its path, which are those of its position deletes. What cannot be
+        read is left out. Raises StorageError."""
         is_data = content == ManifestContent.DATA
         statuses = [one for one in self._unnamed if not (is_data and one.path.endswith(".puffin"))]
         paths = [one.path for one in statuses]
@@ -105,26 +115,37 @@ class TableRemains:
             found = self._content(status)
             if found is None or found.kind not in _KINDS[content]:
                 return ()
-            key = status.path, spec.spec_id
-            if key not in self._placed:
-                placed = self._entries_of(found, spec, data)
-                if found.kind not in (FoundKind.DATA, FoundKind.EQUALITY):
-                    return placed
-                self._placed[key] = placed
-            return self._placed[key]
+            if found.kind in (FoundKind.DATA, FoundKind.EQUALITY):
+                file = self._row_file(found, spec)
+                return () if file is None else (file,)
+            placed = (one.placed(spec, data) for one in self._position_deletes(found))
+            return [one for one in placed if one is not None]
 
         for found in each(entries_of, statuses):
             yield from (file for file in found if file.key not in self.known)
 
-    def _entries_of(self, found: FoundContent, spec: PartitionSpec, data: Mapping[str, Any]) -> tuple[ContentFile, ...]:
-        folder = self._folder(found.path)
-        root = self._spellings.get(folder, folder)
-        try:
-            return tuple(content_files(self._io, found, self._metadata, spec, root, data))
-        except StorageError:
-            raise
-        except (SqlextError, *DAMAGED):
-            return ()
+    def _row_file(self, found: FoundContent, spec: PartitionSpec) -> ContentFile | None:
+        key = found.path, spec.spec_id
+        if key not in self._of_rows:
+            folder = self._folder(found.path)
+            root = self._spellings.get(folder, folder)
+            try:
+                self._of_rows[key] = content_file_in(self._io, found, self._metadata, spec, root)
+            except StorageError:
+                raise
+            except (SqlextError, *DAMAGED):
+                self._of_rows[key] = None
+        return self._of_rows[key]
+
+    def _position_deletes(self, found: FoundContent) -> tuple[PositionDeletes, ...]:
+        if found.path not in self._positions:
+            try:
+                self._positions[found.path] = position_deletes(self._io, found)
+            except StorageError:
+                raise
+            except (SqlextError, *DAMAGED):
+                self._positions[found.path] = ()
+        return self._positions[found.path]
 
     # manifests
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 
 from sqlext.command.doctor.matching_sets import matching_sets
-from sqlext.scan.deletes.delete_file_index import sequence_number
+from sqlext.scan.deletes.delete_file_index import referenced_data_file, sequence_number
 from sqlext.scan.filter.file_filter import partition_key
 from sqlext.spec.manifests.content_file import Content, ContentFile, ContentKey
 from sqlext.spec.manifests.manifest import ManifestContent, ManifestEntry, ManifestFile
@@ -25,10 +25,12 @@ _COMPACTION = "replace"
 @dataclass(frozen=True, slots=True)
 class ToldEntries:
     """Entries with sequence numbers; those of `uncertain` have one of a range, whose ends are given, and in the entry
-    the least. `added` are files that the manifest's own snapshot added."""
+    the least. `added` are files that the manifest's own snapshot added, `inferred` those whose numbers no manifest
+    names."""
 
     entries: tuple[ManifestEntry, ...]
     added: frozenset[ContentKey]
+    inferred: frozenset[ContentKey]
     uncertain: Mapping[ContentKey, tuple[int, int]]
 
 
@@ -62,7 +64,8 @@ def told_entries(
     if least < lost.min_sequence_number or (not uncertain and least != lost.min_sequence_number):
         return None
     entries = (_numbered(lost, entry, ranges[entry.file.key], added.sure) for entry in files)
-    return ToldEntries(tuple(entries), added.sure, uncertain)
+    inferred = _keys(entry for entry in files if entry.sequence_number is None)
+    return ToldEntries(tuple(entries), added.sure, inferred, uncertain)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +146,21 @@ def equality_deletes_apply_alike(told: ToldEntries, others: Iterable[ManifestEnt
             if not is_certain and may_apply(delete.file, one.file):
                 return False
     return True
+
+
+def has_older_deletes(told: ToldEntries, others: Iterable[ManifestEntry]) -> bool:
+    """Whether a data file would be newer than position deletes that name it, and thus were there before it, by a
+    number that is inferred; `others` are the other files of the snapshot."""
+    files = [*told.entries, *others]
+    numbers = {one.file.file_path: one for one in files if one.file.content == Content.DATA}
+    for delete in files:
+        path = referenced_data_file(delete.file) if delete.file.content == Content.POSITION_DELETES else None
+        data = None if path is None else numbers.get(path)
+        if data is None or told.inferred.isdisjoint((data.file.key, delete.file.key)):
+            continue
+        if sequence_number(data) > sequence_number(delete):
+            return True
+    return False
 
 
 def with_row_ids(lost: ManifestFile, told: ToldEntries, spec: PartitionSpec) -> tuple[tuple[ManifestEntry, ...], bool]:

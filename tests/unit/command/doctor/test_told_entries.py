@@ -9,7 +9,14 @@ from dataclasses import replace
 import pytest
 
 from sqlext.command.doctor.matching_sets import matching_sets, sums_of
-from sqlext.command.doctor.told_entries import ToldEntries, told_entries, with_row_ids, writes_with_gaps
+from sqlext.command.doctor.told_entries import (
+    ToldEntries,
+    has_older_deletes,
+    told_entries,
+    with_row_ids,
+    writes_with_gaps,
+)
+from sqlext.scan.deletes.position_delete import FILE_PATH_ID
 from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.manifests.manifest import EntryStatus, ManifestContent, ManifestEntry, ManifestFile
 from sqlext.spec.partition_spec import UNPARTITIONED, PartitionField, PartitionSpec
@@ -61,12 +68,29 @@ def test_too_many_sets_are_not_searched() -> None:
 
 
 def told(*entries: ManifestEntry, added: int) -> ToldEntries:
-    return ToldEntries(entries, frozenset(one.file.key for one in entries[:added]), {})
+    return ToldEntries(entries, frozenset(one.file.key for one in entries[:added]), frozenset(), {})
 
 
 def ids(told: ToldEntries, spec: PartitionSpec = UNPARTITIONED) -> list[int | None] | None:
     made, are_known = with_row_ids(LOST, told, spec)
     return [one.file.first_row_id for one in made] if are_known else None
+
+
+def test_a_data_file_is_no_newer_than_its_position_deletes() -> None:
+    data = replace(entry("a.parquet", 2), sequence_number=3)
+    file = replace(entry("d.parquet", 1).file, content=Content.POSITION_DELETES)
+    path = data.file.file_path
+    bounds = {FILE_PATH_ID: path.encode()}
+    inferred = ToldEntries((data,), frozenset(), frozenset({data.file.key}), {})
+    for delete in (replace(file, referenced_data_file=path), replace(file, lower_bounds=bounds, upper_bounds=bounds)):
+        for number, is_older in ((2, True), (3, False)):
+            other = ManifestEntry(EntryStatus.EXISTING, 1, number, number, delete)
+            assert has_older_deletes(inferred, [other]) == is_older
+            assert not has_older_deletes(replace(inferred, inferred=frozenset()), [other])
+            of_deletes = ToldEntries((other,), frozenset(), frozenset({delete.key}), {})
+            assert has_older_deletes(of_deletes, [data]) == is_older
+    other = ManifestEntry(EntryStatus.EXISTING, 1, 2, 2, replace(file, referenced_data_file="b.parquet"))
+    assert not has_older_deletes(inferred, [other])
 
 
 def test_row_ids_follow_the_numbers_of_a_write() -> None:
