@@ -31,6 +31,9 @@ NO_THRESHOLDS = {
     "other_tables._HEAD_BYTES",
     # of a repair
     "repair._MOST_TEXT",
+    "repair._MOST_SHOWN",
+    "rebuilt_manifest._MOST_SETS",
+    "matching_sets._MOST_STATES",
     "remade_table._BEGINNING_BYTES",
     "found_partitioning._LARGEST_PARAMETER",
     "found_partitioning._MOST_TRIED",
