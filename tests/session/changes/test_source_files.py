@@ -93,9 +93,10 @@ def _assert_equal_both_ways(
     spark: SparkSession, name: str, query: str, *, by: str = BY_TASKS, again: bool = False
 ) -> None:
     """`by` is who reads the files unless a query is forced to, in EXPLAIN's words; `again`: a task meets a file that
-    only Spark reads."""
+    only Spark reads. What Spark reads in any case is compared with the query alone."""
     found = {}
-    for force in ("tasks", "tasks,source-by-query"):
+    ways = ("tasks",) if by.startswith(BY_SPARK) else ("tasks", "tasks,source-by-query")
+    for force in ways:
         spark.sql(f"DROP TABLE IF EXISTS {name}")
         spark.sql(f"CREATE TABLE {name} AS SELECT * FROM ({query}) LIMIT 0")
         with planned(spark, force=force):
@@ -105,8 +106,9 @@ def _assert_equal_both_ways(
                 spark.sql(f"INSERT INTO {name} {query}")
             assert discarding.called == (again and force == "tasks")
         found[force] = _shown(spark.table(name))
-    assert found["tasks"] == found["tasks,source-by-query"] == _shown(spark.sql(query))
-    assert found["tasks"]
+    expected = _shown(spark.sql(query))
+    assert found == dict.fromkeys(ways, expected)
+    assert expected
 
 
 @pytest.mark.turns(EVERY)
@@ -155,7 +157,6 @@ def test_other_queries_are_read_by_spark(spark: SparkSession, files: Path, table
         spark.conf.unset("spark.sql.adaptive.enabled")
 
 
-@pytest.mark.turns(EVERY)
 @pytest.mark.parametrize(
     ("setting", "value", "why"),
     [
@@ -185,7 +186,6 @@ def _written(path: Path, **columns: pa.Array) -> None:
 INSTANTS = [datetime(2026, 11, 28, 1, 2, 3, 4), None]
 
 
-@pytest.mark.turns(EVERY)
 @pytest.mark.parametrize(
     ("values", "why"),
     [
@@ -276,7 +276,6 @@ def test_a_damaged_file_is_sparks_error(spark: SparkSession, table_name: str, tm
     assert _parquet_files(spark, table_name) == []
 
 
-@pytest.mark.turns(EVERY)
 @pytest.mark.parametrize("version", [2, 3])
 @pytest.mark.parametrize("deletes", ["positions", "keys", "copies"])
 def test_tables(spark: SparkSession, files: Path, table_name: str, version: int, deletes: str) -> None:
@@ -326,7 +325,6 @@ def test_columns_of_tables_that_spark_reads(spark: SparkSession, table_name: str
     spark.sql(f"DROP TABLE {source}")
 
 
-@pytest.mark.turns(EVERY)
 @pytest.mark.parametrize(
     "write",
     [
