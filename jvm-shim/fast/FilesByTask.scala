@@ -40,12 +40,10 @@ private[sqlext] case class FilesByTask(scan: SparkPlan, columns: Seq[Any], types
       case files: FileSourceScanExec => files.inputRDD
       case batch: BatchScanExec => batch.inputRDD
     }
-    val files = rows.partitions.iterator.flatMap(filesOf)
-    val (columns, table) = (this.columns, this.table)
-    files.flatMap(piece => FilesByTask.unread(piece, table.isDefined)).nextOption()
-      .orElse(rows.partitions.iterator.flatMap(filesOf).nextOption().flatMap(unreadFirst)).toLeft {
-        new PiecesOfTask(rows, rows.partitions.map(part => filesOf(part).map(FilesByTask.packed(_, columns, table)).toArray))
-      }
+    val files = rows.partitions.map(filesOf)
+    files.iterator.flatten.flatMap(FilesByTask.unread(_, table.isDefined)).nextOption()
+      .orElse(files.iterator.flatten.nextOption().flatMap(unreadFirst))
+      .toLeft(new PiecesOfTask(rows, files.map(_.map(FilesByTask.packed(_, columns, table)).toArray)))
   }
 
   private def unreadFirst(first: PartitionedFile): Option[String] =

@@ -30,8 +30,8 @@ import org.apache.spark.unsafe.types.UTF8String
 import scala.jdk.CollectionConverters._
 
 object PackedRows {
-  /** The rows as packed values of one column; with `byTask`, which reads them by what it knows of files, the files that
-    * have them where that is possible. */
+  /** The rows as packed values of one column. With `byTask` these are pieces of files if the query gives columns of files
+    * as they are, see `FilesByTask`. */
   def of(frame: DataFrame, byTask: Boolean): DataFrame = {
     val rows = frame.asInstanceOf[classic.DataFrame]
     val packed = AttributeReference("packed", BinaryType, nullable = false)()
@@ -72,7 +72,7 @@ case class PackedRowsExec(child: SparkPlan, packed: Attribute, byTask: Boolean) 
   override def nodeName: String =
     if (files.isDefined) "Leave Files to Tasks" else if (ScannedColumns.below(child).isDefined) "Pack Columns" else "Pack Rows"
 
-  private def files: Option[FilesByTask] = if (byTask) FilesByTask.below(child).toOption else None
+  @transient private lazy val files: Option[FilesByTask] = if (byTask) FilesByTask.below(child).toOption else None
 
   override protected def doExecute(): RDD[InternalRow] = {
     val types = child.output.map(_.dataType).toArray

@@ -87,8 +87,8 @@ def live_rows(
     rows that are not deleted, from 0. Columns without field ids in the file count as missing. Unless `threads`, which a
     task of Spark has no cores for, one thread decodes all columns. With `span` only row groups that begin in these
     bytes of the file are read. With `coded` texts of few distinct values may come as codes of a dictionary, as they are
-    in the file. Raises OnlyByQuery, with the path, before the first row, NotFoundError or
-    CorruptionError naming the file.
+    in the file. Raises OnlyByQuery, with the path, before the first row, NotFoundError or CorruptionError naming the
+    file.
     """
     path = task.file.file_path
     try:

@@ -36,7 +36,8 @@ class ManifestCandidates:
         self._shared: Set[ContentKey] = frozenset()
 
     def copy(self, shared: Set[ContentKey] = frozenset()) -> ManifestCandidates:
-        """The same, for a telling that may be given up; the files `shared` are candidates though they are taken."""
+        """Candidates of their own: what is taken of them stays among these. The files `shared` are among them even if
+        they are taken here."""
         made = ManifestCandidates(self._remains, self._metadata, self._head, self._listed)
         made._told, made._together = dict(self._told), dict(self._together)
         made._shared = shared

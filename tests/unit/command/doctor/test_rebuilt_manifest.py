@@ -70,6 +70,15 @@ def repaired(lake: Lake, manifests: Sequence[ManifestFile]) -> list[str]:
     return [part for one in manifests for part in said if one.path in part]
 
 
+def require_each_told(lake: Lake, rows: object) -> None:
+    """Loses the head's manifests one after the other: each is told, and the table has these rows then."""
+    for lost in listed(lake):
+        lose(lake, lost)
+        (said,) = repaired(lake, [lost])
+        assert "nothing lost" in said
+        assert lake.rows() == rows
+
+
 def known(entry: ManifestEntry) -> tuple[Any, ...]:
     """What of an entry decides which rows a scan reads."""
     file = entry.file
@@ -101,11 +110,7 @@ def test_format_version_1(tmp_path: Path) -> None:
     for number in range(3):
         lake.append(id=[number, 9], s=["a", "b"])
     rows = lake.rows()
-    for lost in listed(lake):
-        lose(lake, lost)
-        (said,) = repaired(lake, [lost])
-        assert "nothing lost" in said
-        assert lake.rows() == rows
+    require_each_told(lake, rows)
 
 
 def test_random_histories(tmp_path: Path) -> None:
@@ -307,11 +312,7 @@ def test_orphans_of_killed_writers(tmp_path: Path) -> None:
     for number, file in enumerate(lake.files("other")):
         shutil.copy(local(file.file_path), data / f"{number:05d}-0-{OTHER}-00001.parquet")
     (data / f"00000-7-{OTHER}-00009.parquet").write_bytes(b"PAR1 and no end")
-    for lost in listed(lake):
-        lose(lake, lost)
-        (said,) = repaired(lake, [lost])
-        assert "nothing lost" in said
-        assert lake.rows() == rows
+    require_each_told(lake, rows)
 
 
 def test_two_sets_of_files(tmp_path: Path) -> None:
@@ -637,11 +638,7 @@ def test_data_elsewhere(tmp_path: Path) -> None:
     lake.upsert(id=[1], s=["z"])
     lake.delete({lake.files()[0].file_path: [1]})
     rows = lake.rows()
-    for lost in listed(lake):
-        lose(lake, lost)
-        (said,) = repaired(lake, [lost])
-        assert "nothing lost" in said
-        assert lake.rows() == rows
+    require_each_told(lake, rows)
 
 
 def test_many_files_and_orphans(tmp_path: Path) -> None:
