@@ -31,6 +31,7 @@ from sqlext.scan.key_lookup import KeyMatches, find_keys, key_range, row_ids
 from sqlext.scan.scan_plan import ScanPlan
 from sqlext.spark.query.write_job import task_identity, write_on_driver
 from sqlext.spec.expression import AlwaysTrue, Predicate
+from sqlext.spec.manifests.position_set import position_array, position_set
 from sqlext.spec.row_order import RowOrder
 from sqlext.write.row_operation import DELETE, UPDATE
 from sqlext.write.task import upsert_rows
@@ -51,14 +52,14 @@ class StoredKeys:
 
     def places(self) -> NDArray[np.int64]:
         """The position of each match in its file."""
-        found = [np.frombuffer(one.to_array(), np.uint64) for one in self.matches.positions.values()]
-        return np.concatenate([np.zeros(0, np.uint64), *found]).astype(np.int64)
+        found = map(position_array, self.matches.positions.values())
+        return np.concatenate([np.zeros(0, np.int64), *found])
 
     def only(self, chosen: NDArray[np.bool_]) -> dict[str, BitMap64]:
         """The positions, by data file, of the chosen matches."""
         files, at = self.files(), self.places()
         paths = list(self.matches.positions)
-        found = {path: BitMap64(at[chosen & (files == number)].tolist()) for number, path in enumerate(paths)}
+        found = {path: position_set(at[chosen & (files == number)]) for number, path in enumerate(paths)}
         return {path: positions for path, positions in found.items() if positions}
 
 

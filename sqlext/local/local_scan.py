@@ -18,6 +18,7 @@ from sqlext.scan.placed_rows import PlacedRows, places_of
 from sqlext.scan.scan_plan import FileScanTask, ScanPlan
 from sqlext.spark.catalog.session_catalogs import TableVersion
 from sqlext.spec.expression import Predicate
+from sqlext.spec.manifests.position_set import position_set
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField, UnknownType
 from sqlext.write.arrow_schema import schema_to_arrow
@@ -97,7 +98,7 @@ def selected_positions(
         positions = BitMap64()
         for batch in read_rows(version, task, columns, source=0):
             chosen = condition.selected(batch_columns(columns, batch), batch.num_rows)
-            positions.update(BitMap64(places_of(batch)[chosen].tolist()))
+            positions.update(position_set(places_of(batch)[chosen]))
         if positions:
             found[task.file.file_path] = positions
     return found

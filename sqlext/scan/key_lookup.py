@@ -5,7 +5,6 @@ It serves changes that are small compared to their table.
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -20,6 +19,7 @@ from sqlext.scan.scan_plan import FileScanTask, ScanPlan
 from sqlext.spec.arrow_field_id import FIELD_ID_KEY
 from sqlext.spec.expression import And, Comparison, Predicate
 from sqlext.spec.manifests.content_file import ContentFile
+from sqlext.spec.manifests.position_set import position_array, position_set
 from sqlext.spec.manifests.row_lineage import ROW_ID
 from sqlext.storage.file_io import FileIO
 from sqlext.storage.in_threads import each_decoded
@@ -72,7 +72,7 @@ def find_keys(io: FileIO, plan: ScanPlan, keys: pa.Table, field_ids: Sequence[in
             deleted = task.deleted_positions()
             live = numpy.fromiter((int(p) not in deleted for p in found), bool, len(found))
             found, rows = found[live], rows[live]
-        return BitMap64(array("Q", found.astype(numpy.uint64).tobytes())), rows
+        return position_set(found), rows
 
     positions: dict[str, BitMap64] = {}
     key_rows = [_NO_ROWS]
@@ -100,7 +100,7 @@ def row_ids(io: FileIO, plan: ScanPlan, matches: KeyMatches) -> pa.Array:
 
 
 def _row_ids(io: FileIO, file: ContentFile, positions: BitMap64) -> pa.Array:
-    places = pa.array(numpy.frombuffer(positions.to_array(), numpy.uint64).astype(numpy.int64))
+    places = pa.array(position_array(positions))
     if file.first_row_id is None:
         return pa.nulls(len(places), pa.int64())
     inherited = pc.add(places, file.first_row_id)

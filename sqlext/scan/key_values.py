@@ -16,6 +16,7 @@ from sqlext.errors import CorruptionError, UnsupportedError
 from sqlext.scan.files.file_columns import PARQUET
 from sqlext.scan.key_lookup import columns_by_id
 from sqlext.spec.manifests.content_file import ContentFile
+from sqlext.spec.manifests.position_set import position_array
 from sqlext.storage.file_io import FileIO
 
 POSITION = "position"
@@ -44,7 +45,7 @@ def key_values(
     rows = pa.table([*(_widened(column) for column in columns), places], [*names, POSITION])
     if positions is None:
         return rows
-    chosen = numpy.frombuffer(positions.to_array(), numpy.uint64).astype(numpy.int64)
+    chosen = position_array(positions)
     return rows.take(pa.array(chosen[chosen < rows.num_rows]))
 
 

@@ -20,6 +20,7 @@ from sqlext.errors import CorruptionError, NotFoundError, OnlyByQuery
 from sqlext.scan.scan_plan import FileScanTask
 from sqlext.spec.arrow_field_id import fields_by_id
 from sqlext.spec.manifests.content_file import ContentFile
+from sqlext.spec.manifests.position_set import position_array
 from sqlext.spec.manifests.row_lineage import LAST_UPDATED, ROW_ID
 from sqlext.spec.manifests.row_origins import ORIGIN_COLUMNS
 from sqlext.spec.nesting import MAX_LEVELS, levels
@@ -317,6 +318,6 @@ def _lineage(task: FileScanTask, start: int, count: int, stored: Mapping[int, pa
 
 def _live(deleted: BitMap64, count: int) -> NDArray[np.bool_]:
     live = np.ones(count, np.bool_)
-    positions = np.frombuffer(deleted.to_array(), np.uint64)
-    live[positions[positions < count].astype(np.int64)] = False
+    positions = position_array(deleted)
+    live[positions[positions < count]] = False
     return live

@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyroaring import BitMap64
 
 from sqlext.scan.scan_plan import FileScanTask
+from sqlext.spec.manifests.position_set import position_array
 from sqlext.spec.manifests.row_origins import ORIGIN_COLUMNS
 
 ReadFile = Callable[[FileScanTask, int], Iterator[pa.RecordBatch]]
@@ -36,7 +37,7 @@ def rows_at(
     files: list[np.ndarray] = []
     places: list[np.ndarray] = []
     for number, task in enumerate(chosen):
-        wanted = np.frombuffer(positions[task.file.file_path].to_array(), np.uint64).astype(np.int64)
+        wanted = position_array(positions[task.file.file_path])
         whole = replace(task, position_deletes=None, deleted_rows=0, equality_groups=())
         for batch in read(whole, number):
             start = int(places_of(batch)[0])

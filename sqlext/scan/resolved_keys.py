@@ -6,7 +6,6 @@ deletes of a key the largest sequence number decides, since it applies to rows o
 
 from __future__ import annotations
 
-from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,6 +28,7 @@ from sqlext.scan.scan_plan import EqualityDeleteFile, FileScanTask, ScanPlan
 from sqlext.spec.arrow_field_id import FIELD_ID_KEY
 from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.manifests.manifest import ManifestFile
+from sqlext.spec.manifests.position_set import position_set
 from sqlext.spec.name_mapping import NameMapping
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import DateType, IntegerType, LongType, NestedField, StringType, Type
@@ -201,7 +201,7 @@ def _mark(bitmaps: Mapping[str, BitMap64], lookup: _Lookup, pieces: Sequence[_Pi
     for piece in pieces:
         end = begin + len(piece)
         hit = np.flatnonzero(numbers[begin:end] > piece.task.sequence_number) + piece.start
-        bitmaps[piece.task.file.file_path].update(BitMap64(array("Q", hit.astype(np.uint64).tobytes())))
+        bitmaps[piece.task.file.file_path].update(position_set(hit))
         begin = end
 
 

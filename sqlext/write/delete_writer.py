@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from array import array
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pyarrow as pa
 from pyroaring import BitMap64
 
 from sqlext.errors import UnsupportedError
 from sqlext.spec.manifests.content_file import Content, ContentFile
+from sqlext.spec.manifests.position_set import position_array
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import LongType, NestedField, StringType
 from sqlext.storage.file_io import FileIO
@@ -97,7 +96,7 @@ def _referencing(file: ContentFile, paths: Sequence[str]) -> ContentFile:
 def _position_batches(layout: ParquetLayout, positions: Mapping[str, BitMap64]) -> Iterator[pa.RecordBatch]:
     """Batches of one path and at most `_GROUP_ROWS` rows: each row has the path, in memory too."""
     for path, bitmap in positions.items():
-        values = np.frombuffer(array("Q", bitmap), np.int64)
+        values = position_array(bitmap)
         for start in range(0, len(values), _GROUP_ROWS):
             some = values[start : start + _GROUP_ROWS]
             columns = [pa.repeat(path, len(some)), pa.array(some)]

@@ -66,7 +66,7 @@ def _values(
     """The values of each field, cast to its type, at the positions of the files, which have one entry per row."""
     encoded = files.dictionary_encode()
     codes = encoded.indices.to_numpy(zero_copy_only=False)
-    numbers = positions.to_numpy(zero_copy_only=False).astype(np.uint64)
+    numbers = positions.to_numpy(zero_copy_only=False)
     order = np.argsort(codes, kind="stable")
     of_files = np.split(order, np.flatnonzero(np.diff(codes[order])) + 1) if len(order) else []
     parts: list[list[pa.Array]] = [[] for _ in fields]

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from sqlext.errors import CorruptionError, NotFoundError
 from sqlext.spec.arrow_field_id import fields_by_id
+from sqlext.spec.manifests.position_set import Positions
 from sqlext.spec.types import (
     BinaryType,
     BooleanType,
@@ -61,7 +62,7 @@ def has_positioned_values(field: NestedField) -> bool:
     return isinstance(field.type, _TYPES) and field.initial_default is None
 
 
-def values_at(location: str, positions: NDArray[np.uint64], fields: Sequence[NestedField]) -> list[pa.Array]:
+def values_at(location: str, positions: Positions, fields: Sequence[NestedField]) -> list[pa.Array]:
     """The values of each field at the positions, in their order and in the file's type; null if the file lacks it.
 
     The file is local and has field ids. Raises NotFoundError FILE_NOT_FOUND, CorruptionError CORRUPT_FILE.
@@ -89,7 +90,7 @@ def in_places(columns: Iterable[pa.Array], places: NDArray[np.intp]) -> list[pa.
     return [column.take(rows) for column in columns]
 
 
-def _at(path: Path, file: pq.ParquetFile, positions: NDArray[np.uint64], names: Sequence[str]) -> dict[str, pa.Array]:
+def _at(path: Path, file: pq.ParquetFile, positions: Positions, names: Sequence[str]) -> dict[str, pa.Array]:
     """The values of the columns at the positions, which ascend, by column name."""
     # Imported here, as few sessions and workers need it and the import takes a tenth of a second.
     import polars as pl
@@ -104,7 +105,7 @@ def _at(path: Path, file: pq.ParquetFile, positions: NDArray[np.uint64], names: 
     return {name: frame.get_column(name).to_arrow() for name in names}
 
 
-def _rows_at(path: Path, file: pq.ParquetFile, positions: NDArray[np.uint64]) -> pl.LazyFrame:
+def _rows_at(path: Path, file: pq.ParquetFile, positions: Positions) -> pl.LazyFrame:
     """The rows at the positions, which ascend."""
     import polars as pl
 

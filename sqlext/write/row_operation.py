@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from pyroaring import BitMap64
 
+from sqlext.spec.manifests.position_set import position_set
 from sqlext.write.commit_message import TaskMessage, matched_message, positions_message, repeated_message
 
 # A source row matches the target row, which is not changed.
@@ -37,7 +37,7 @@ class RowPositions:
             return
         files = batch.column(1).dictionary_encode()
         codes = files.indices.to_numpy(zero_copy_only=False)
-        positions = batch.column(2).to_numpy(zero_copy_only=False).astype(np.uint64)
+        positions = batch.column(2).to_numpy(zero_copy_only=False)
         order = np.lexsort((positions, codes))
         edges = np.flatnonzero(np.diff(codes[order])) + 1
         for rows in np.split(order, edges):
@@ -51,16 +51,11 @@ class RowPositions:
             yield repeated_message(path, positions)
 
     def _add_sorted(self, path: str, positions: Any) -> None:
-        new = _bitmap(positions)
+        new = position_set(positions)
         known = self._positions.setdefault(path, BitMap64())
         twice = known & new
         if len(new) < len(positions):
-            twice |= _bitmap(positions[1:][positions[1:] == positions[:-1]])
+            twice |= position_set(positions[1:][positions[1:] == positions[:-1]])
         if twice:
             self._repeated.setdefault(path, BitMap64()).update(twice)
         known.update(new)
-
-
-def _bitmap(positions: Any) -> BitMap64:
-    # pyroaring takes an `array` three times as fast as a numpy array.
-    return BitMap64(array("Q", positions.tobytes()))

@@ -21,6 +21,7 @@ from sqlext.scan.files.file_columns import PARQUET
 from sqlext.scan.live_rows import RowColumns, live_rows
 from sqlext.scan.scan_plan import FileScanTask
 from sqlext.spec.manifests.content_file import Content, ContentFile
+from sqlext.spec.manifests.position_set import position_array
 from sqlext.spec.manifests.row_lineage import ROW_ID
 from sqlext.spec.schema import Schema
 from sqlext.storage.file_io import FileIO
@@ -169,7 +170,7 @@ class _CopiedRows:
         self, io: FileIO, copy: FileCopy, columns: CopiedColumns, write: Callable[[pa.RecordBatch], None]
     ) -> None:
         self._columns, self._write, self._path = columns, write, copy.file.file.file_path
-        self._changed = np.frombuffer(BitMap64.deserialize(copy.changed).to_array(), np.uint64).astype(np.int64)
+        self._changed = position_array(BitMap64.deserialize(copy.changed))
         self._rows: Iterator[pa.RecordBatch] = live_rows(
             io, copy.file, columns.columns, lineage=columns.lineage, source=0, threads=False
         )

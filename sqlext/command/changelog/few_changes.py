@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
 import pyarrow as pa
 
 from sqlext.command.changelog.changes import ChangeFeed
@@ -15,6 +14,7 @@ from sqlext.scan.files.readable_files import require_allowed
 from sqlext.scan.row_changes import row_changes
 from sqlext.scan.scan_plan import ScanPlan
 from sqlext.spark.catalog.table_handle import TableHandle
+from sqlext.spec.manifests.position_set import position_array
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField
@@ -58,6 +58,6 @@ def _rows(places: Sequence[RowsOfFile], schema: Schema) -> pa.Table:
 
 
 def _rows_of_file(rows: RowsOfFile, fields: Sequence[NestedField], stored: pa.Schema) -> pa.Table:
-    positions = np.frombuffer(rows.positions.to_array(), np.uint64)
+    positions = position_array(rows.positions)
     columns = values_at(rows.file.file_path, positions, fields)
     return pa.table([column.cast(field.type) for column, field in zip(columns, stored, strict=True)], schema=stored)

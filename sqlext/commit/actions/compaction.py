@@ -20,7 +20,7 @@ from sqlext.commit.snapshot.head_equality_deletes import rows_deleted_by_key
 from sqlext.commit.snapshot.head_position_deletes import position_delete_index
 from sqlext.commit.snapshot.snapshot_production import FileChange, SnapshotProduction
 from sqlext.scan.deletes.dangling_deletes import DataAges
-from sqlext.scan.deletes.delete_file_index import sequence_number
+from sqlext.scan.deletes.delete_file_index import referenced_data_file, sequence_number
 from sqlext.scan.deletes.deleted_positions import deleted_positions
 from sqlext.scan.deletes.position_delete import PositionDeleteCache
 from sqlext.scan.filter.file_filter import PartitionKey, partition_key
@@ -309,10 +309,13 @@ class _RewriteCommit:
                 yield entry.file.key
 
     def _names_none_of(self, live: set[str], context: CommitContext, deletes: ContentFile) -> bool:
-        """Whether a file of position deletes names none of these data files."""
-        return deletes.content == Content.POSITION_DELETES and live.isdisjoint(
-            self.cache.positions(context.io, deletes)
-        )
+        """Whether a file of position deletes names none of these data files. It is read only if metadata do not say."""
+        if deletes.content != Content.POSITION_DELETES:
+            return False
+        of = referenced_data_file(deletes)
+        if of is not None:
+            return of not in live
+        return not live or live.isdisjoint(self.cache.positions(context.io, deletes))
 
 
 def _partitions(files: Collection[ContentFile]) -> frozenset[PartitionKey]:

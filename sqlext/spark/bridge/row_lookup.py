@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
-import numpy as np
 import pyarrow as pa
 from pyroaring import BitMap64
 from pyspark.sql import Row, SparkSession
@@ -38,6 +37,7 @@ from sqlext.spark.session.open_transactions import OpenTransactions
 from sqlext.spark.session.session_settings import is_case_sensitive_by, transaction_mark_in
 from sqlext.spark.shim.java_objects import settings_of
 from sqlext.spec.expression import In, Predicate, conjunction
+from sqlext.spec.manifests.position_set import position_array
 from sqlext.spec.name_mapping import NameMapping
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField
@@ -218,7 +218,7 @@ def _columns(
     """The columns in the rows at these positions."""
     path = task.file.file_path
     if task.file.file_size_in_bytes > _WHOLE_BYTES:
-        numbers = np.frombuffer(positions.to_array(), np.uint64)
+        numbers = position_array(positions)
         found = values_at(path, numbers, columns.fields)
         return [one.cast(field.type) for one, field in zip(found, columns.arrow, strict=True)]
     shape = columns.shape(lineage=False, origins=True)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pyroaring import BitMap64
 
 from sqlext.errors import CorruptionError
+from sqlext.spec.manifests.position_set import position_array, position_set
 from sqlext.spec.types import LongType, NestedField
 
 ORIGIN_COLUMNS = (
@@ -69,18 +70,17 @@ class RowOrigins:
             positions, runs = positions[found >= 0], of_source[found[found >= 0]]
             offsets = positions - firsts[runs]
             inside = offsets < lengths[runs]
-            new = (starts[runs] + offsets)[inside].astype(np.uint64)
-            moved.update(BitMap64(np.sort(new)))
+            moved.update(position_set((starts[runs] + offsets)[inside]))
         return moved
 
     def _counted(self, path: str, positions: BitMap64) -> Integers:
         """The positions as `packed` has them, without those of dead rows."""
         dead = None if self.dead is None else self.dead.get(path)
         if dead is None:
-            return _array(positions)
+            return position_array(positions)
         before = BitMap64.deserialize(dead)
-        left = _array(positions - before)
-        return left - np.searchsorted(_array(before), left)
+        left = position_array(positions - before)
+        return left - np.searchsorted(position_array(before), left)
 
     def _runs(self, read: Callable[[str], bytes]) -> tuple[Integers, Integers, Integers]:
         """Of each run: number of the source, first position there, and length."""
@@ -153,7 +153,3 @@ def _unpacked(packed: bytes) -> tuple[Integers, tuple[Integers, Integers, Intege
     data = pa.decompress(packed[_HEADER.size + 8 * count :], 3 * runs * kind.itemsize, codec="zstd", asbytes=True)
     columns = np.frombuffer(data, kind).astype(np.int64).reshape(3, runs)
     return _keys(packed), (columns[0], columns[1], columns[2])
-
-
-def _array(positions: BitMap64) -> Integers:
-    return np.frombuffer(positions.to_array(), np.uint64).astype(np.int64)

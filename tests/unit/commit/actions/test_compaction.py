@@ -305,6 +305,26 @@ def test_position_deletes_go_with_the_last_file_that_they_name(shop: Shop) -> No
     assert deletes_of(table) == {marks[0].file_path}
 
 
+def test_deletes_are_not_read_whose_data_files_are_known_to_go(shop: Shop) -> None:
+    metadata = shop.base.metadata
+    third = data_file(metadata, [7, 8])
+    of_third, of_first = position_deletes(metadata, third, (0,)), position_deletes(metadata, shop.first, (0,))
+    shop.base = shop.compactor.commit(AppendFiles((third,)), base=shop.base).table
+    shop.base = shop.compactor.commit(RowDelta((), (of_third, of_first), isolation="snapshot"), base=shop.base).table
+    compacted = shop.compaction()
+    Path(of_first.file_path.removeprefix("file:")).unlink()
+    shop.base = shop.compactor.commit(compacted, base=shop.base).table
+    assert deletes_of(shop.base) == {of_third.file_path}
+
+    without_bounds = replace(position_deletes(metadata, third, (1,)), lower_bounds=None, upper_bounds=None)
+    shop.base = shop.compactor.commit(RowDelta((), (without_bounds,), isolation="snapshot"), base=shop.base).table
+    everything = shop.compaction(*(task.file for task in scanned(shop.base).tasks))
+    Path(without_bounds.file_path.removeprefix("file:")).unlink()
+    shop.base = shop.compactor.commit(everything, base=shop.base).table
+    assert deletes_of(shop.base) == set()
+    assert ids_of(shop.base) == [2, 3]
+
+
 def test_files_without_a_row_go_and_nothing_comes(shop: Shop) -> None:
     gone = equality_deletes(shop.base.metadata, [1, 2, 3])
     shop.base = shop.compactor.commit(RowDelta((), (gone,), isolation="snapshot"), base=shop.base).table
