@@ -36,6 +36,7 @@ from sqlext.spark.bridge import interrupts
 from sqlext.spark.bridge.bridge import Bridge, Question
 from sqlext.spark.bridge.catalog_bridge import CatalogBridge
 from sqlext.spark.bridge.gateway import attached_bridge, load_shim, make_whole, register, ship_jars
+from sqlext.spark.bridge.keyed_scan import KeyedScan
 from sqlext.spark.bridge.refusals import (
     refuse_catalog_class,
     refuse_catalog_option,
@@ -237,6 +238,7 @@ def attach(spark: SparkSession) -> SparkSession:
         "parse": calls.parse,
         "plan scan": scans.plan_files,
         "read by tasks": scans.read_by_tasks,
+        "rows of keys": KeyedScan(catalogs, scans).rows,
         "stream batch": source.batch,
         "stream head": source.head,
         "stream offset": source.offset,

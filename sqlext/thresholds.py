@@ -52,7 +52,7 @@ class Thresholds:
         256 * 1024 * 1024,
         "bytes",
         "Largest size of the target's key columns for a key upsert by look-up on the driver; else Spark joins. Also of"
-        " the key columns in the files that `sqlext.lookup` reads itself; else a query does.",
+        " the key columns in the files in which the driver finds rows for a query or `sqlext.lookup`; else tasks do.",
     )
     checked_key_rows: int = _number(
         1_000_000, "rows", "Most new rows whose ENFORCED key the driver looks up in the table; else Spark joins."
@@ -67,7 +67,7 @@ class Thresholds:
         "rows",
         "Most rows of data files that the driver reads for a query's scan by equality or IN: a Spark job takes longer"
         " to start. Tasks read larger scans, also where as many values are in as many pages. With 0 `sqlext.lookup`"
-        " is a query, too.",
+        " is a query, too, and tasks read scans by key.",
     )
     planned_files: int = _number(
         100_000,

@@ -1,6 +1,7 @@
 /* Rows that Python sends as record batches of Arrow. It is in Spark's package for Spark's reader of these. */
 package org.apache.spark.sql.sqlext
 
+import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.UnsafeProjection
 import org.apache.spark.sql.catalyst.plans.logical.LocalRelation
 import org.apache.spark.sql.catalyst.types.DataTypeUtils
@@ -8,10 +9,14 @@ import org.apache.spark.sql.execution.arrow.ArrowConverters
 import org.apache.spark.sql.types.StructType
 
 object ArrowRows {
-  /** The rows as a part of a plan; times are in UTC. */
+  /** The rows, each of which is good until the next; times are in UTC. */
+  def of(schema: StructType, batches: Iterator[Array[Byte]]): Iterator[InternalRow] =
+    ArrowConverters.fromBatchIterator(batches, schema, "UTC", true, false, null)
+
+  /** The rows as a part of a plan. */
   def relation(schema: StructType, batches: Iterator[Array[Byte]]): LocalRelation = {
     val copied = UnsafeProjection.create(schema)
-    val rows = ArrowConverters.fromBatchIterator(batches, schema, "UTC", true, false, null).map(copied(_).copy())
+    val rows = of(schema, batches).map(copied(_).copy())
     LocalRelation(DataTypeUtils.toAttributes(schema), rows.toArray.toSeq)
   }
 }

@@ -4,7 +4,7 @@
 package io.sqlext
 
 import java.util
-import java.util.OptionalLong
+import java.util.{Base64, OptionalLong}
 
 import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.{SparkSession, classic}
@@ -18,7 +18,7 @@ import org.apache.spark.sql.connector.read.partitioning.{KeyGroupedPartitioning,
 import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
 import org.apache.spark.sql.execution.datasources.parquet.ParquetFileFormat
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.sqlext.SparkInternals
+import org.apache.spark.sql.sqlext.{ArrowRows, SparkInternals}
 import org.apache.spark.sql.types._
 import org.apache.spark.sql.vectorized.ColumnarBatch
 
@@ -170,6 +170,20 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Pred
 
   /** Of how many rows of data files the driver reads the scan itself; none if tasks read it in any case. */
   private[sqlext] def driverRows: Long = plan.get("driver_rows").asLong
+
+  /** Whether Python may read the rows by their key, as it says of the files; it needs not, see `rowsOfKeys`. */
+  private[sqlext] def isByKey: Boolean = constants.isEmpty && !wantsPosition && plan.get("by_key").asBoolean
+
+  /** The rows that have one of the keys which the filters say; None if Python leaves them to Spark. */
+  private[sqlext] def rowsOfKeys: Option[Iterator[InternalRow]] = {
+    val answer = Bridge.ask("rows of keys", Map(
+      "table" -> table.handle,
+      "filters" -> filters.flatMap(PredicateJson.encode),
+      "types" -> readSchema.json,
+      "plan_settings" -> Bridge.planSettings(spark.conf.getAll)))
+    Option(answer.get("batches")).filterNot(_.isNull)
+      .map(batches => ArrowRows.of(readSchema, batches.elements.asScala.map(batch => Base64.getDecoder.decode(batch.asText))))
+  }
 
   /** Each file for one reader. */
   private[sqlext] def wholeFiles: Seq[InputPartition] = {

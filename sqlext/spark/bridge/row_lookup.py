@@ -5,22 +5,16 @@ What is not read here exactly as Spark would is left to a query: None stands for
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 from uuid import UUID
 
 import pyarrow as pa
-from pyroaring import BitMap64
 from pyspark.sql import Row, SparkSession
 
 from sqlext.errors import OnlyByQuery, SqlextError
-from sqlext.scan.files.file_columns import all_by_field_id
 from sqlext.scan.files.readable_files import require_allowed
-from sqlext.scan.key_lookup import find_keys, lookup_bytes
-from sqlext.scan.live_rows import RowColumns, live_rows
-from sqlext.scan.placed_rows import rows_at
-from sqlext.scan.scan_plan import FileScanTask, ScanPlan
 from sqlext.spark.bridge.pyspark_values import (
     Converter,
     binary_converter,
@@ -32,25 +26,18 @@ from sqlext.spark.bridge.pyspark_values import (
 from sqlext.spark.bridge.scan_bridge import ScanBridge
 from sqlext.spark.catalog.session_catalogs import Catalogs, TableVersion, handle_of
 from sqlext.spark.catalog.time_travel import travel
-from sqlext.spark.scan.driver_read import MOST_FILES
+from sqlext.spark.scan.rows_of_keys import is_looked_up, rows_of_keys
 from sqlext.spark.session.open_transactions import OpenTransactions
 from sqlext.spark.session.session_settings import is_case_sensitive_by, transaction_mark_in
 from sqlext.spark.shim.java_objects import settings_of
 from sqlext.spec.expression import In, Predicate, conjunction
-from sqlext.spec.manifests.position_set import position_array
-from sqlext.spec.name_mapping import NameMapping
-from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField
 from sqlext.sql.statements.table_resolution import SPARK_CATALOG
 from sqlext.sql.syntax.type_text import ddl_type_text
-from sqlext.storage.location import is_object
 from sqlext.thresholds import Thresholds
-from sqlext.write.arrow_schema import schema_to_arrow, type_to_arrow
+from sqlext.write.arrow_schema import type_to_arrow
 from sqlext.write.metadata_values import metadata_values
-from sqlext.write.positioned_values import has_positioned_values, values_at
 
-# Files up to this size are decoded whole; of larger ones only the pages that have the rows.
-_WHOLE_BYTES = 1024 * 1024
 _EXTENSIONS = "spark.sql.extensions"
 _OWN_EXTENSIONS = "io.sqlext.Extensions"
 _WAP_BRANCH = "spark.wap.branch"
@@ -127,22 +114,20 @@ class RowLookup:
         version, key = keyed.version, keyed.key_fields
         fields = _fields(keyed, columns)
         thresholds = keyed.thresholds
-        if fields is None or len(keys) > thresholds.driver_rows or not thresholds.looked_up_rows:
+        if fields is None or len(keys) > thresholds.driver_rows:
             return None
         if any(len(path) > 1 for path, _ in keyed.key) or any(one.initial_default is not None for one in key):
             return None
         sought = _table(key, keys)
         plan = self._scans.with_positions(version, self._scans.plan(version, _predicate(key, sought)))
         others = tuple(field for field in dict.fromkeys(fields) if field not in key)
-        if plan is None or not _is_read_here(version, plan, others):
-            return None
-        if lookup_bytes(plan, [field.id for field in key]) > thresholds.looked_up_key_bytes:
+        if plan is None or not is_looked_up(version, plan, key, others, thresholds):
             return None
         require_allowed(version.io, [task.file for task in plan.tasks])
         names = [field.name for field in fields] if columns is None else list(columns)
         converters = [converter_of(field.type, keyed.of_binary) for field in fields]
         rows: list[Row] = []
-        for columns_of in _read(version, plan, key, sought, others):
+        for columns_of in rows_of_keys(version, plan, key, sought, others):
             values = [converted(columns_of[field.id], one) for field, one in zip(fields, converters, strict=True)]
             rows.extend(named_row(names, one) for one in zip(*values, strict=True))
         return rows
@@ -163,19 +148,6 @@ def _fields(keyed: KeyedVersion, columns: Sequence[str] | None) -> tuple[NestedF
     return tuple(known) if found and len(known) == len(found) else None
 
 
-def _is_read_here(version: TableVersion, plan: ScanPlan, fields: Sequence[NestedField]) -> bool:
-    """Whether the columns `fields` of the plan's files are read here as by Spark, and in less time than by a query."""
-    files = [task.file for task in plan.tasks]
-    if len(files) > MOST_FILES:
-        return False
-    if not all_by_field_id(files, NameMapping.of_table(version.metadata.properties)):
-        return False
-    positioned = all(map(has_positioned_values, fields))
-    return all(
-        file.file_size_in_bytes <= _WHOLE_BYTES or (positioned and not is_object(file.file_path)) for file in files
-    )
-
-
 def _table(key: Sequence[NestedField], keys: Sequence[tuple[Any, ...]]) -> pa.Table:
     columns = []
     for at, field in enumerate(key):
@@ -189,42 +161,3 @@ def _predicate(key: Sequence[NestedField], sought: pa.Table) -> Predicate:
         In(field.id, frozenset(metadata_values(column.combine_chunks(), field.type)))
         for field, column in zip(key, sought.columns, strict=True)
     )
-
-
-def _read(
-    version: TableVersion,
-    plan: ScanPlan,
-    key: Sequence[NestedField],
-    sought: pa.Table,
-    others: Sequence[NestedField],
-) -> Iterator[Mapping[int, pa.Array | pa.ChunkedArray]]:
-    """By file, the columns of the rows with one of the keys, by field id: those of the key and `others`."""
-    matches = find_keys(version.io, plan, sought, [field.id for field in key])
-    tasks = plan.by_path()
-    columns = RowColumns(others, schema_to_arrow(Schema(tuple(others))))
-    ids = [field.id for field in others]
-    start = 0
-    for path, positions in matches.positions.items():
-        found = sought.take(matches.key_rows[start : start + len(positions)])
-        start += len(positions)
-        keys = dict(zip((field.id for field in key), found.columns, strict=True))
-        values = _columns(version, tasks[path], positions, columns) if others else ()
-        yield {**keys, **dict(zip(ids, values, strict=True))}
-
-
-def _columns(
-    version: TableVersion, task: FileScanTask, positions: BitMap64, columns: RowColumns
-) -> Sequence[pa.Array | pa.ChunkedArray]:
-    """The columns in the rows at these positions."""
-    path = task.file.file_path
-    if task.file.file_size_in_bytes > _WHOLE_BYTES:
-        numbers = position_array(positions)
-        found = values_at(path, numbers, columns.fields)
-        return [one.cast(field.type) for one, field in zip(found, columns.arrow, strict=True)]
-    shape = columns.shape(lineage=False, origins=True)
-
-    def read(task: FileScanTask, source: int) -> Iterator[pa.RecordBatch]:
-        return live_rows(version.io, task, columns, lineage=False, source=source)
-
-    found_rows: Sequence[pa.ChunkedArray] = rows_at({path: task}, {path: positions}, shape, read).rows.columns
-    return found_rows

@@ -34,10 +34,11 @@ from sqlext.spark.catalog.session_catalogs import Catalogs, TableVersion
 from sqlext.spark.catalog.table_handle import TableHandle
 from sqlext.spark.query.packed_rows import piece_io
 from sqlext.spark.scan.absent_columns import absent_columns, identity_ids
-from sqlext.spark.scan.driver_read import driver_rows
+from sqlext.spark.scan.driver_read import are_scattered, driver_rows
 from sqlext.spark.scan.expected_rows import expected_rows
 from sqlext.spark.scan.named_files import named_files
 from sqlext.spark.scan.pushdown import predicate_of
+from sqlext.spark.scan.rows_of_keys import is_looked_up, keys_sought
 from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.manifests.manifest import ManifestContent, ManifestEntry
@@ -216,6 +217,15 @@ class ScanBridge:
         require_allowed(version.io, data_files)
         readings = self._readings(version, data_files)
         groups = grouping_keys(version, tasks, arguments["grouping"])
+        key, thresholds = version.schema.identifier_fields, Thresholds.of(arguments["plan_settings"])
+        by_key = (
+            touched is None
+            and not arguments["deleted_files"]
+            and keys_sought(predicate, key) is not None
+            and is_looked_up(version, plan, key, (), thresholds)
+        )
+        # Spark's readers would decode most pages, and take longer than Python, which decodes the key of all.
+        scattered = by_key and are_scattered(predicate, data_files, version.schema)
         files: list[list[Any]] = []
         keys: dict[int, str] = {}
         rows = 0
@@ -233,9 +243,8 @@ class ScanBridge:
             "files": files,
             "rows": rows,
             "expected_rows": expected_rows(predicate, version.metadata.schema().identifier_field_ids, rows, data_files),
-            "driver_rows": driver_rows(
-                predicate, data_files, version.schema, Thresholds.of(arguments["plan_settings"])
-            ),
+            "driver_rows": 0 if scattered else driver_rows(predicate, data_files, version.schema, thresholds),
+            "by_key": by_key,
             "grouped": groups is not None,
             "pushable_columns": _pushable_columns(version.metadata, version.schema),
             "absent_columns": absent_columns(version.metadata, version.schema, data_files, readings.of_files()),
@@ -260,6 +269,7 @@ class ScanBridge:
             "rows": rows,
             "expected_rows": rows,
             "driver_rows": 0,
+            "by_key": False,
             "grouped": False,
             "pushable_columns": [],
             "absent_columns": [],

@@ -25,7 +25,7 @@ def driver_rows(predicate: Predicate, files: Sequence[ContentFile], schema: Sche
     with a key have, and few files, and few of their pages, may have such rows. Wide rows are fewer, so that they take
     no more memory. `schema` has the fields of `predicate`.
     """
-    sought = list(_sought_values(predicate))
+    sought = list(sought_values(predicate))
     if len(files) > MOST_FILES or not sought:
         return 0
     stored, rows = sum(file.file_size_in_bytes for file in files), sum(file.record_count for file in files)
@@ -35,7 +35,18 @@ def driver_rows(predicate: Predicate, files: Sequence[ContentFile], schema: Sche
     return most if sum(_rows_of_pages(sought, metrics_ranges(file, columns), file) for file in files) <= most else 0
 
 
-def _sought_values(predicate: Predicate) -> Iterator[tuple[int, Collection[Any]]]:
+def are_scattered(predicate: Predicate, files: Sequence[ContentFile], schema: Schema) -> bool:
+    """Whether rows are in no order by the values that they have if they match, as by a hash, as far as bounds of files
+    tell: each of the values may be in several files of more than a page. Then it may be in any of their pages."""
+    columns = metrics_columns((schema,))
+    ranges = [metrics_ranges(file, columns) for file in files if file.record_count > PARQUET_PAGE_ROWS.default]
+    return all(
+        sum(_count_within(range_of(id), values) for range_of in ranges) > len(values)
+        for id, values in sought_values(predicate)
+    )
+
+
+def sought_values(predicate: Predicate) -> Iterator[tuple[int, Collection[Any]]]:
     """The fields of which a row that matches has one of certain values, by id, and these values."""
     for term in conjuncts(predicate):
         if isinstance(term, In):

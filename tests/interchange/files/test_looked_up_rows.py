@@ -13,7 +13,7 @@ from pyspark.sql import SparkSession
 
 from judges.iceberg import IcebergJudge
 from judges.looked_up_rows import both_ways
-from sqlext.spark.bridge import row_lookup
+from sqlext.spark.scan import rows_of_keys
 
 _KEYS: dict[str, tuple[str, str, Callable[[int], Any]]] = {
     "whole": ("BIGINT", "n", lambda n: n),
@@ -48,7 +48,7 @@ def test_files_of_iceberg(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     if decoded != "whole":
-        monkeypatch.setattr(row_lookup, "_WHOLE_BYTES", 0)
+        monkeypatch.setattr(rows_of_keys, "_WHOLE_BYTES", 0)
     type, expression, key = _KEYS[kind]
     spark.sql(
         f"CREATE TABLE {table_name} (id {type}, s STRING, m DECIMAL(18, 3), l DECIMAL(30, 1), at TIMESTAMP,"

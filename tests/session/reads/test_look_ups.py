@@ -6,16 +6,19 @@ import datetime
 import uuid
 from collections.abc import Callable
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
 
 import pytest
 from pyspark.errors import ArithmeticException
-from pyspark.sql import SparkSession
+from pyspark.sql import Row, SparkSession
 from pyspark.sql.functions import udf
 
 from judges.canonical import canonical_rows
 from sessions import compiled, planned
+from sqlext.spark.scan import rows_of_keys
 
+WHOLE_BYTES = rows_of_keys._WHOLE_BYTES
 COLUMNS = """
 id BIGINT, name STRING, amount DECIMAL(20, 2), point STRUCT<x: BIGINT, inner: STRUCT<y: STRING>>, items ARRAY<BIGINT>,
 flags MAP<STRING, BOOLEAN>, day DATE, flag BOOLEAN, ratio FLOAT, root DOUBLE, hash BINARY, at TIMESTAMP
@@ -76,6 +79,10 @@ def _jobs(spark: SparkSession, work: Callable[[], object]) -> int:
             context.setLocalProperty(name, None)  # type: ignore[arg-type]
 
 
+def _collect(spark: SparkSession, query: str, arguments: dict[str, object], rows: list[Row]) -> None:
+    rows.extend(spark.sql(query, args=arguments).collect())
+
+
 def _changed_table(spark: SparkSession, table: str, partitioned: str, properties: dict[str, str]) -> None:
     """With rows that were deleted, updated and upserted, and a column that older files lack."""
     set_ = ", ".join(f"'{name}'='{value}'" for name, value in properties.items())
@@ -90,8 +97,12 @@ def _changed_table(spark: SparkSession, table: str, partitioned: str, properties
         spark.sql(f"UPSERT INTO {table} SELECT *, 'new' FROM ({ROWS.format(rows=3)})")
 
 
+@pytest.mark.parametrize("whole", [WHOLE_BYTES, 0], ids=["small files", "large files"])
 @pytest.mark.parametrize("shape", SHAPES)
-def test_rows_are_those_that_tasks_read(spark: SparkSession, table_name: str, shape: str) -> None:
+def test_rows_are_those_that_tasks_read(
+    spark: SparkSession, table_name: str, monkeypatch: pytest.MonkeyPatch, shape: str, whole: int
+) -> None:
+    monkeypatch.setattr(rows_of_keys, "_WHOLE_BYTES", whole)
     _changed_table(spark, table_name, *SHAPES[shape])
     for where in CONDITIONS:
         for select in SELECTS:
@@ -115,6 +126,76 @@ def test_a_look_up_begins_no_job(spark: SparkSession, table_name: str) -> None:
     with planned(spark, looked_up_rows=0):
         assert _jobs(spark, lambda: spark.sql(query).collect()) == 1
     assert _jobs(spark, lambda: spark.sql(f"SELECT * FROM {table_name} WHERE id > 1990").collect()) == 1
+
+
+def test_keys_without_an_order_begin_no_job(spark: SparkSession, table_name: str) -> None:
+    """Each of them may be in any page of any file, so that a scan would decode all."""
+    columns = "sha2(CAST(id AS STRING), 256) AS id, id AS n, concat('comment ', id * 7919 % 100000) AS s"
+    spark.sql(f"CREATE TABLE {table_name} (id STRING, n BIGINT, s STRING, PRIMARY KEY (id))")
+    spark.sql(f"INSERT INTO {table_name} SELECT {columns} FROM range(0, 300000, 1, 2)")
+    spark.sql(f"DELETE FROM {table_name} WHERE n = 7")
+    for count in (1, 300, 4096):
+        sought = f"SELECT sha2(CAST(id AS STRING), 256) FROM range(0, {count * 70}, 70) UNION SELECT sha2('7', 256)"
+        keys = ", ".join(
+            f"'{row[0]}'" for row in spark.sql(f"SELECT * FROM ({sought}) ORDER BY 1 LIMIT {count}").collect()
+        )
+        query = f"SELECT n, s FROM {table_name} WHERE id IN ({keys}) AND n % 3 < 2"
+        rows: list[Row] = []
+        assert _jobs(spark, partial(_collect, spark, query, {}, rows)) == 0
+        with planned(spark, looked_up_rows=0):
+            assert sorted(rows) == sorted(spark.sql(query).collect())
+    with planned(spark, looked_up_key_bytes=1_000_000):
+        assert _jobs(spark, lambda: spark.sql(f"SELECT s FROM {table_name} WHERE id = 'none'").collect()) == 0
+        assert _jobs(spark, lambda: spark.sql(query).collect()) >= 1
+
+
+def test_rows_of_one_key_are_all_found(spark: SparkSession, table_name: str) -> None:
+    """A key is not enforced unless the table says so."""
+    spark.sql(f"CREATE TABLE {table_name} (id BIGINT, s STRING, PRIMARY KEY (id)) TBLPROPERTIES ('write-only'='true')")
+    spark.sql(f"INSERT INTO {table_name} SELECT id % 6000, concat('s', id) FROM range(0, 12000, 1, 1)")
+    with planned(spark, looked_up_rows=1):
+        some = f"SELECT s FROM {table_name} WHERE id IN (7, 8)"
+        assert sorted(row.s for row in spark.sql(some).collect()) == ["s6007", "s6008", "s7", "s8"]
+        assert _jobs(spark, lambda: spark.sql(some).collect()) == 0
+        # More rows than the driver keeps, of as many keys as it looks up.
+        many = f"SELECT count(DISTINCT s) FROM {table_name} WHERE id IN ({', '.join(map(str, range(4000)))})"
+        assert spark.sql(many).collect()[0][0] == 8000
+        assert _jobs(spark, lambda: spark.sql(many).collect()) > 0
+
+
+@pytest.mark.parametrize("whole", [WHOLE_BYTES, 0], ids=["small files", "large files"])
+@pytest.mark.parametrize(
+    ("type", "value"),
+    [
+        ("INT", "CAST(id AS INT)"),
+        ("STRING", "concat('ä', id)"),
+        ("DECIMAL(38, 10)", "CAST(id AS DECIMAL(38, 10)) / 8"),
+        ("DECIMAL(12, 2)", "CAST(id AS DECIMAL(12, 2)) / 4"),
+        ("BINARY", "unhex(md5(CAST(id AS STRING)))"),
+        ("DATE", "DATE'1969-12-01' + CAST(id AS INT)"),
+        ("TIMESTAMP", "timestamp_micros(id * 86399999999 - 5000000000)"),
+        ("TIMESTAMP_NTZ", "CAST(timestamp_micros(id * 86399999999 - 5000000000) AS TIMESTAMP_NTZ)"),
+        ("BOOLEAN", "id % 2 = 0"),
+    ],
+)
+def test_each_key_is_found(
+    spark: SparkSession, table_name: str, monkeypatch: pytest.MonkeyPatch, type: str, value: str, whole: int
+) -> None:
+    monkeypatch.setattr(rows_of_keys, "_WHOLE_BYTES", whole)
+    spark.sql(f"CREATE TABLE {table_name} (k {type}, n BIGINT, s STRING, PRIMARY KEY (n, k))")
+    spark.sql(f"INSERT INTO {table_name} SELECT {value}, id % 7, concat('s', id) FROM range(0, 3000, 1, 1)")
+    keys = spark.sql(f"SELECT DISTINCT k FROM {table_name} ORDER BY k LIMIT 40").collect()
+    literals = ", ".join(f"CAST(:k{number} AS {type})" for number in range(len(keys)))
+    given = {f"k{number}": row.k for number, row in enumerate(keys)}
+    for where in (f"k IN ({literals}) AND n IN (1, 2, 3, 14, 4)", f"n = 3 AND k IN ({literals}) AND s <> 's3'"):
+        query = f"SELECT * FROM {table_name} WHERE {where}"
+        with planned(spark, looked_up_rows=1):
+            found: list[Row] = []
+            assert _jobs(spark, partial(_collect, spark, query, given, found)) == 0
+        with planned(spark, looked_up_rows=0):
+            expected = spark.sql(query, args=given).collect()
+        assert expected
+        assert sorted(found) == sorted(expected)
 
 
 def test_changes_by_key_begin_no_job(spark: SparkSession, table_name: str) -> None:
@@ -207,7 +288,10 @@ def test_explain_names_the_limit(spark: SparkSession, table_name: str) -> None:
     def explained(query: str) -> str:
         return str(spark.sql(f"EXPLAIN {query}").collect()[0][0])
 
-    said = "LookUp [by the driver if it has to read few rows of data files (sqlext.plan.looked-up-rows), else by tasks]"
+    said = (
+        "LookUp [by the driver if it finds few rows by the table's key, or has to read few rows of data files"
+        " (sqlext.plan.looked-up-rows), else by tasks]"
+    )
     assert said in explained(f"SELECT s FROM {table_name} WHERE id = 1")
     assert "LookUp" not in explained(f"SELECT s FROM {table_name} WHERE id > 1")
 

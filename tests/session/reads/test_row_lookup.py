@@ -18,7 +18,7 @@ import sqlext
 from judges.looked_up_rows import both_ways, by_process
 from sessions import planned
 from sqlext.errors import DataError, SqlextError, UnsupportedError
-from sqlext.spark.bridge import row_lookup
+from sqlext.spark.scan import rows_of_keys
 from sqlext.spark.shim.shim_jar import installed_spark
 
 COLUMNS = """
@@ -70,7 +70,7 @@ KEYS: dict[str, tuple[list[tuple[str, str, str]], Any]] = {
 @pytest.fixture
 def far_positions(monkeypatch: pytest.MonkeyPatch) -> None:
     """All files are read as those that are too large to be decoded whole."""
-    monkeypatch.setattr(row_lookup, "_WHOLE_BYTES", 0)
+    monkeypatch.setattr(rows_of_keys, "_WHOLE_BYTES", 0)
 
 
 def _created(spark: SparkSession, table: str, kind: str, layout: str, properties: dict[str, str], columns: str) -> None:

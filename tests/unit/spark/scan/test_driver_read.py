@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from sqlext.spark.scan.driver_read import driver_rows
+from sqlext.spark.scan.driver_read import are_scattered, driver_rows
 from sqlext.spec.expression import AlwaysTrue, And, Comparison, In, Not, NotNull, Or, Predicate
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.thresholds import Thresholds
@@ -82,3 +82,12 @@ def test_few_rows_are_read_whatever_their_pages_are() -> None:
     small = [replace(one, record_count=100_000) for one in _ordered(0, 0)]
     assert driver_rows(many, small[:1], SCHEMA, Thresholds()) == 131_072
     assert driver_rows(many, small, SCHEMA, Thresholds()) == 0
+
+
+def test_rows_are_scattered_where_a_value_may_be_in_several_large_files() -> None:
+    assert are_scattered(BY_KEY, _ordered(0, 0), SCHEMA)
+    assert are_scattered(In(1, frozenset(range(9))), _ordered(0, 0, 0), SCHEMA)
+    assert not are_scattered(BY_KEY, _ordered(0, 1_000_000), SCHEMA)
+    assert not are_scattered(BY_KEY, _ordered(0), SCHEMA)
+    small = [replace(one, record_count=20_000) for one in _ordered(0, 0, 0)]
+    assert not are_scattered(BY_KEY, [*_ordered(0), *small], SCHEMA)

@@ -1,0 +1,70 @@
+"""A query's scan of rows by their key, which the driver's Python process reads in place of a Spark job."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql.types import StructType as SparkStruct
+
+from sqlext.errors import OnlyByQuery, SqlextError
+from sqlext.scan.files.readable_files import require_allowed
+from sqlext.spark.bridge.scan_bridge import ScanBridge
+from sqlext.spark.catalog.arrow_types import to_arrow_schema
+from sqlext.spark.catalog.session_catalogs import Catalogs, TableVersion
+from sqlext.spark.catalog.table_handle import TableHandle
+from sqlext.spark.scan.pushdown import predicate_of
+from sqlext.spark.scan.rows_of_keys import is_looked_up, keys_sought, rows_of_keys
+from sqlext.spec.types import NestedField
+from sqlext.thresholds import Thresholds
+from sqlext.write.positioned_values import has_positioned_values
+
+
+class KeyedScan:
+    """Answers the shim's question for the rows of a scan of which "plan scan" says that it is by key."""
+
+    def __init__(self, catalogs: Catalogs, scans: ScanBridge) -> None:
+        self._catalogs = catalogs
+        self._scans = scans
+
+    def rows(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """{"batches": …}: the rows with one of the keys that the filters say, in the columns `types`, as record batches
+        of Arrow in Base64. Rows that do not match the rest of the filters are among them. null if Spark has to read
+        them, or to tell what is wrong."""
+        try:
+            batches = self._batches(arguments)
+        except (SqlextError, OnlyByQuery, pa.ArrowException, OverflowError, ValueError):
+            batches = None
+        return {"batches": batches}
+
+    def _batches(self, arguments: Mapping[str, Any]) -> list[str] | None:
+        version = self._catalogs.version(TableHandle.decode(arguments["table"]))
+        shape = to_arrow_schema(SparkStruct.fromJson(json.loads(arguments["types"])))
+        fields = _fields(version, shape.names)
+        key = version.schema.identifier_fields
+        predicate = predicate_of(arguments["filters"], version.schema)
+        sought = keys_sought(predicate, key)
+        if fields is None or sought is None:
+            return None
+        plan = self._scans.with_positions(version, self._scans.plan(version, predicate))
+        others = [field for field in fields if field not in key]
+        thresholds = Thresholds.of(arguments["plan_settings"])
+        if plan is None or not is_looked_up(version, plan, key, others, thresholds):
+            return None
+        require_allowed(version.io, [task.file for task in plan.tasks])
+        tables = [
+            pa.table([found[field.id] for field in fields], names=shape.names).cast(shape)
+            for found in rows_of_keys(version, plan, key, sought, others)
+        ]
+        rows = pa.concat_tables([shape.empty_table(), *tables]).combine_chunks()
+        return [b64encode(batch.serialize()).decode() for batch in rows.to_batches()]
+
+
+def _fields(version: TableVersion, names: Sequence[str]) -> list[NestedField] | None:
+    """The columns of these names; None if one is none of the table's columns, or of a type that is not read here."""
+    fields = {field.name: field for field in version.schema.fields if has_positioned_values(field)}
+    found = [fields[name] for name in names if name in fields]
+    return found if len(found) == len(names) else None
