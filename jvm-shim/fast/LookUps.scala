@@ -98,8 +98,10 @@ private[sqlext] class LookUp(scan: SqlextScan, output: Seq[Attribute], condition
     }
   }
 
+  def isByKey: Boolean = scan.isByKey
+
   private def readByKey(matches: Matches): Option[Array[InternalRow]] =
-    if (scan.isByKey) scan.rowsOfKeys.flatMap { rows => rows.foreach(matches.take); matches.rows } else None
+    if (isByKey) scan.rowsOfKeys.flatMap { rows => rows.foreach(matches.take); matches.rows } else None
 
   /** The first `wanted` rows that match, as far as the driver keeps so many. */
   private class Matches(wanted: Int) {
@@ -139,7 +141,8 @@ case class LookUpExec(child: SparkPlan)(@transient private val lookUp: LookUp) e
   override protected def withNewChildInternal(newChild: SparkPlan): SparkPlan = LookUpExec(newChild)(lookUp)
   override def nodeName: String = "LookUp"
   override def simpleString(maxFields: Int): String =
-    "LookUp [by the driver if it finds few rows by the table's key, or has to read few rows of data files (sqlext.plan.looked-up-rows), else by tasks]"
+    s"LookUp [by the driver if it has to read few rows of data files (sqlext.plan.looked-up-rows)$otherwise, else by tasks]"
+  private def otherwise: String = if (Option(lookUp).exists(_.isByKey)) ", or finds few by the table's key" else ""
   override lazy val metrics: Map[String, SQLMetric] =
     Map("numOutputRows" -> SQLMetrics.createMetric(sparkContext, "number of output rows read by the driver"))
 

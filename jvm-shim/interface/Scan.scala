@@ -172,7 +172,7 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Pred
   private[sqlext] def driverRows: Long = plan.get("driver_rows").asLong
 
   /** Whether Python may read the rows by their key, as it says of the files; it needs not, see `rowsOfKeys`. */
-  private[sqlext] def isByKey: Boolean = constants.isEmpty && !wantsPosition && plan.get("by_key").asBoolean
+  private[sqlext] def isByKey: Boolean = constants.forall(_.name == MetadataColumns.file.name) && plan.get("by_key").asBoolean
 
   /** The rows that have one of the keys which the filters say; None if Python leaves them to Spark. */
   private[sqlext] def rowsOfKeys: Option[Iterator[InternalRow]] = {

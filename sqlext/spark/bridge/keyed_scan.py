@@ -17,10 +17,16 @@ from sqlext.spark.catalog.arrow_types import to_arrow_schema
 from sqlext.spark.catalog.session_catalogs import Catalogs, TableVersion
 from sqlext.spark.catalog.table_handle import TableHandle
 from sqlext.spark.scan.pushdown import predicate_of
-from sqlext.spark.scan.rows_of_keys import is_looked_up, keys_sought, rows_of_keys
-from sqlext.spec.types import NestedField
+from sqlext.spark.scan.rows_of_keys import RowsOfFile, is_looked_up, keys_sought, rows_of_keys
+from sqlext.spec.manifests.position_set import position_array
+from sqlext.spec.types import LongType, NestedField, StringType
 from sqlext.thresholds import Thresholds
 from sqlext.write.positioned_values import has_positioned_values
+
+# Spec: Reserved Field IDs.
+_FILE = NestedField(2147483646, "_file", StringType())
+_POSITION = NestedField(2147483645, "_pos", LongType())
+_PLACES = (_FILE, _POSITION)
 
 
 class KeyedScan:
@@ -50,21 +56,31 @@ class KeyedScan:
         if fields is None or sought is None:
             return None
         plan = self._scans.with_positions(version, self._scans.plan(version, predicate))
-        others = [field for field in fields if field not in key]
+        others = [field for field in fields if field not in key and field not in _PLACES]
         thresholds = Thresholds.of(arguments["plan_settings"])
         if plan is None or not is_looked_up(version, plan, key, others, thresholds):
             return None
         require_allowed(version.io, [task.file for task in plan.tasks])
         tables = [
-            pa.table([found[field.id] for field in fields], names=shape.names).cast(shape)
+            pa.table([_column(found, field) for field in fields], names=shape.names).cast(shape)
             for found in rows_of_keys(version, plan, key, sought, others)
         ]
         rows = pa.concat_tables([shape.empty_table(), *tables]).combine_chunks()
         return [b64encode(batch.serialize()).decode() for batch in rows.to_batches()]
 
 
+def _column(rows: RowsOfFile, field: NestedField) -> pa.Array | pa.ChunkedArray:
+    if field == _FILE:
+        return pa.repeat(rows.path, len(rows.positions))
+    return pa.array(position_array(rows.positions)) if field == _POSITION else rows.columns[field.id]
+
+
 def _fields(version: TableVersion, names: Sequence[str]) -> list[NestedField] | None:
-    """The columns of these names; None if one is none of the table's columns, or of a type that is not read here."""
-    fields = {field.name: field for field in version.schema.fields if has_positioned_values(field)}
+    """The columns of these names, which may be those of a row's place; None if one is none of the table's columns, or
+    of a type that is not read here."""
+    stored = [field for field in version.schema.fields if has_positioned_values(field)]
+    fields = {field.name: field for field in (*stored, *_PLACES)}
+    if len(fields) < len(stored) + len(_PLACES):
+        return None
     found = [fields[name] for name in names if name in fields]
     return found if len(found) == len(names) else None

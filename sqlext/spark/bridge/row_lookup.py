@@ -127,8 +127,8 @@ class RowLookup:
         names = [field.name for field in fields] if columns is None else list(columns)
         converters = [converter_of(field.type, keyed.of_binary) for field in fields]
         rows: list[Row] = []
-        for columns_of in rows_of_keys(version, plan, key, sought, others):
-            values = [converted(columns_of[field.id], one) for field, one in zip(fields, converters, strict=True)]
+        for found in rows_of_keys(version, plan, key, sought, others):
+            values = [converted(found.columns[field.id], one) for field, one in zip(fields, converters, strict=True)]
             rows.extend(named_row(names, one) for one in zip(*values, strict=True))
         return rows
 

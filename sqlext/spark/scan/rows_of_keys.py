@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import pyarrow as pa
 from pyroaring import BitMap64
@@ -34,6 +35,15 @@ _MOST_KEYS = 4096
 # A stored byte of a text or of bytes takes about so many in memory.
 _UNPACKED = 2
 _NUMBER_BYTES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class RowsOfFile:
+    """Rows of the data file at `path` by their positions in it, and their columns by field id."""
+
+    path: str
+    positions: BitMap64
+    columns: Mapping[int, pa.Array | pa.ChunkedArray]
 
 
 def keys_sought(predicate: Predicate, key: Sequence[NestedField]) -> pa.Table | None:
@@ -95,8 +105,8 @@ def rows_of_keys(
     key: Sequence[NestedField],
     sought: pa.Table,
     others: Sequence[NestedField],
-) -> Iterator[Mapping[int, pa.Array | pa.ChunkedArray]]:
-    """By file, the columns of the live rows with one of the keys `sought`, by field id: those of the key and `others`.
+) -> Iterator[RowsOfFile]:
+    """The live rows with one of the keys `sought`, by file, in the columns of the key and `others`.
 
     `plan` has no equality deletes; see `is_looked_up`. Raises as `find_keys`, `values_at` and `live_rows`.
     """
@@ -110,7 +120,7 @@ def rows_of_keys(
         start += len(positions)
         keys = dict(zip((field.id for field in key), found.columns, strict=True))
         values = _columns(version, tasks[path], positions, columns) if others else ()
-        yield {**keys, **dict(zip(ids, values, strict=True))}
+        yield RowsOfFile(path, positions, {**keys, **dict(zip(ids, values, strict=True))})
 
 
 def _columns(

@@ -55,6 +55,7 @@ SELECTS = (
     "SELECT id, transform(items, item -> item + id), exists(items, item -> item = 78) FROM {table} WHERE {where}",
     "SELECT count(*), max(at), sum(root) FROM {table} WHERE {where}",
     "SELECT * EXCEPT (flags), _pos, _spec_id, _file FROM {table} WHERE {where}",
+    "SELECT name, _pos, id, day, _file, extra FROM {table} WHERE {where}",
     "SELECT a.*, b.name FROM (SELECT * FROM {table} WHERE {where}) a JOIN {table} b ON a.id = b.id",
     "SELECT b.id, a.items FROM {table} b JOIN (SELECT id, filter(items, item -> item > 5) AS items FROM {table}"
     " WHERE {where}) a ON a.id = b.id",
@@ -144,6 +145,13 @@ def test_keys_without_an_order_begin_no_job(spark: SparkSession, table_name: str
         assert _jobs(spark, partial(_collect, spark, query, {}, rows)) == 0
         with planned(spark, looked_up_rows=0):
             assert sorted(rows) == sorted(spark.sql(query).collect())
+    for change in (
+        f"UPDATE {table_name} SET s = 'changed' WHERE id = sha2('8', 256)",
+        f"DELETE FROM {table_name} WHERE id IN (sha2('9', 256), sha2('10', 256)) AND n = 9",
+    ):
+        assert _jobs(spark, partial(_collect, spark, change, {}, [])) == 0
+    left = spark.sql(f"SELECT n, s FROM {table_name} WHERE n BETWEEN 6 AND 10 ORDER BY n").collect()
+    assert left == [(6, "comment 47514"), (8, "changed"), (10, "comment 79190")]
     with planned(spark, looked_up_key_bytes=1_000_000):
         assert _jobs(spark, lambda: spark.sql(f"SELECT s FROM {table_name} WHERE id = 'none'").collect()) == 0
         assert _jobs(spark, lambda: spark.sql(query).collect()) >= 1
@@ -282,17 +290,16 @@ def test_files_of_other_formats(spark: SparkSession, table_name: str, tmp_path: 
 
 
 def test_explain_names_the_limit(spark: SparkSession, table_name: str) -> None:
-    spark.sql(f"CREATE TABLE {table_name} (id BIGINT, s STRING)")
+    spark.sql(f"CREATE TABLE {table_name} (id BIGINT, s STRING, PRIMARY KEY (id))")
     spark.sql(f"INSERT INTO {table_name} VALUES (1, 'a'), (2, 'b')")
 
     def explained(query: str) -> str:
         return str(spark.sql(f"EXPLAIN {query}").collect()[0][0])
 
-    said = (
-        "LookUp [by the driver if it finds few rows by the table's key, or has to read few rows of data files"
-        " (sqlext.plan.looked-up-rows), else by tasks]"
-    )
-    assert said in explained(f"SELECT s FROM {table_name} WHERE id = 1")
+    said = "[by the driver if it has to read few rows of data files (sqlext.plan.looked-up-rows){}, else by tasks]"
+    assert "LookUp " + said.format("") in explained(f"SELECT s FROM {table_name} WHERE s = 'a'")
+    by_key = ", or finds few by the table's key"
+    assert "LookUp " + said.format(by_key) in explained(f"SELECT s FROM {table_name} WHERE id = 1")
     assert "LookUp" not in explained(f"SELECT s FROM {table_name} WHERE id > 1")
 
 
