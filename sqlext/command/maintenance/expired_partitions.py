@@ -19,6 +19,7 @@ from sqlext.scan.filter.file_filter import PartitionKey, partition_key
 from sqlext.spec.manifests.content_file import Content
 from sqlext.spec.manifests.manifest import ManifestEntry
 from sqlext.spec.metadata.table_metadata import TableMetadata
+from sqlext.spec.transform import IdentityTransform
 from sqlext.sql.statements.statement import TableName
 
 _EPOCH = datetime(1970, 1, 1)
@@ -26,7 +27,8 @@ _EPOCH = datetime(1970, 1, 1)
 
 @dataclass(frozen=True, slots=True)
 class ExpiredPartition:
-    """A partition as in its path, such as `day=2026-01-01/region=eu`, its time in UTC, and its data files."""
+    """A partition as in its path, such as `day=2026-01-01/region=eu`, its time in UTC as in `PartitionTime.until`, and
+    its data files."""
 
     path: str
     time: datetime
@@ -76,7 +78,8 @@ def expired_partitions(
     for entries in partitions.values():
         spec, values = specs[entries[0].file.spec_id], entries[0].file.partition
         told = spec.told_values(schemas, values)
-        time = None if retention.time is None else retention.time.of(told)
+        derived = {field.name for field in spec.fields if not isinstance(field.transform, IdentityTransform)}
+        time = None if retention.time is None else retention.time.until(told, derived)
         if retention.time is None:
             time = _EPOCH + timedelta(milliseconds=_last_update_ms(metadata, updated, entries))
         if time is not None and time < before:

@@ -82,7 +82,12 @@ def partition_retention(spec: PartitionSpec, properties: Mapping[str, str], tabl
         except ValueError as error:
             name = PARTITION_TIMESTAMP_FORMATTER.name
             raise AnalysisError("INVALID_RETENTION", name=table, property=name, reason=error) from None
-    return PartitionRetention(age_ms, PartitionTime(PARTITION_TIMESTAMP_PATTERN.of(properties), formatter), most)
+    time = PartitionTime(PARTITION_TIMESTAMP_PATTERN.of(properties), formatter)
+    names = [field.name for field in spec.fields]
+    if not time.fields(names):
+        reason = f"{time.pattern} names no partition field. There are {', '.join(f'${name}' for name in names)}"
+        raise AnalysisError("INVALID_RETENTION", name=table, property=PARTITION_TIMESTAMP_PATTERN.name, reason=reason)
+    return PartitionRetention(age_ms, time, most)
 
 
 def broken_retention_rules(

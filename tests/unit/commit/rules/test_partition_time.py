@@ -72,3 +72,34 @@ def test_a_formatter_of_java(formatter: str, text: str, time: datetime | None) -
 def test_other_letters_are_refused(formatter: str) -> None:
     with pytest.raises(ValueError, match="is not read"):
         directives(formatter)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "formatter", "values", "until"),
+    [
+        (None, None, {"d": "2026"}, datetime(2027, 1, 1)),
+        (None, None, {"d": "2026-11"}, datetime(2026, 12, 1)),
+        (None, None, {"d": "2026-12"}, datetime(2027, 1, 1)),
+        (None, None, {"d": "2026-11-30"}, datetime(2026, 12, 1)),
+        (None, None, {"d": "2026-11-30-23"}, datetime(2026, 12, 1)),
+        ("$d-01 00:00:00", None, {"d": "2026-11"}, datetime(2026, 12, 1)),
+        ("$d-15", None, {"e": "x", "d": "2026-11"}, datetime(2026, 12, 15)),
+        (None, "yyyyMM", {"d": "202611"}, datetime(2026, 12, 1)),
+        (None, "yyyyMMddHH", {"d": "2026113023"}, datetime(2026, 12, 1)),
+        (None, "yyyyDDD", {"d": "2026365"}, datetime(2027, 1, 1)),
+        (None, None, {"d": "eu"}, None),
+        (None, None, {"d": None}, None),
+        (None, None, {"d": "9999"}, None),
+    ],
+)
+def test_a_derived_value_is_the_time_of_all_that_it_was_derived_from(
+    pattern: str | None, formatter: str | None, values: dict[str, str | None], until: datetime | None
+) -> None:
+    assert PartitionTime(pattern, formatter).until(values, {"d"}) == until
+
+
+def test_a_columns_own_value_is_its_time() -> None:
+    assert PartitionTime().until({"d": "2026-11"}, set()) == datetime(2026, 11, 1)
+    assert PartitionTime().until({"d": "2026-11", "e": "2026"}, {"e"}) == datetime(2026, 11, 1)
+    # The finest of several.
+    assert PartitionTime("$y-11-$d").until({"y": "2026", "d": "03"}, {"y"}) == datetime(2027, 11, 3)

@@ -66,6 +66,7 @@ def test_partitions_by_their_values_or_updates() -> None:
     [
         (PartitionSpec(0, ()), {}, "no partitions"),
         (SPEC, {"partition.timestamp-formatter": "yy"}, "is not read"),
+        (SPEC, {"partition.timestamp-pattern": "$gone"}, "names no partition field"),
     ],
 )
 def test_partitions_without_a_time_are_refused(spec: PartitionSpec, properties: Mapping[str, str], reason: str) -> None:
