@@ -19,7 +19,6 @@ from sqlext.scan.filter.file_filter import PartitionKey, partition_key
 from sqlext.spec.manifests.content_file import Content
 from sqlext.spec.manifests.manifest import ManifestEntry
 from sqlext.spec.metadata.table_metadata import TableMetadata
-from sqlext.spec.transform import IdentityTransform
 from sqlext.sql.statements.statement import TableName
 
 _EPOCH = datetime(1970, 1, 1)
@@ -71,15 +70,18 @@ def expired_partitions(
     for entry in environment.scans.live_entries(target.version):
         if entry.file.content == Content.DATA:
             partitions[partition_key(entry.file)].append(entry)
-    before = _EPOCH + timedelta(milliseconds=max(0, environment.clock() - retention.age_ms))
+    try:
+        before = _EPOCH + timedelta(milliseconds=environment.clock() - retention.age_ms)
+    except OverflowError:
+        return []
     updated = _snapshot_times(metadata) if retention.time is None else {}
     schemas, specs = (metadata.schema(), *reversed(metadata.schemas)), metadata.specs_by_id()
     expired = []
     for entries in partitions.values():
         spec, values = specs[entries[0].file.spec_id], entries[0].file.partition
         told = spec.told_values(schemas, values)
-        derived = {field.name for field in spec.fields if not isinstance(field.transform, IdentityTransform)}
-        time = None if retention.time is None else retention.time.until(told, derived)
+        transforms = {field.name: field.transform for field in spec.fields}
+        time = None if retention.time is None else retention.time.until(told, transforms)
         if retention.time is None:
             time = _EPOCH + timedelta(milliseconds=_last_update_ms(metadata, updated, entries))
         if time is not None and time < before:

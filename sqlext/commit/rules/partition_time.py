@@ -7,6 +7,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from sqlext.spec.transform import IdentityTransform, Transform, YearTransform
+
 # Letters of Java's DateTimeFormatter, by number where that matters.
 _LETTERS = {"yyyy": "%Y", "uuuu": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S", "DDD": "%j"}
 _TOKEN = re.compile(r"'((?:[^']|'')*)'|([A-Za-z])\2*|.", re.DOTALL)
@@ -42,11 +44,14 @@ class PartitionTime:
         except (ValueError, OverflowError):
             return None
 
-    def until(self, values: Mapping[str, str | None], derived: Collection[str]) -> datetime | None:
+    def until(self, values: Mapping[str, str | None], transforms: Mapping[str, Transform]) -> datetime | None:
         """The time up to which rows of the partition may be: the end of the year, month, day or hour that it has in
-        fields that are `derived` from a column, and `of` if the values are the columns' own; None as `of`."""
-        time = self.of(values)
-        texts = (values[name] for name in self.fields(values) if name in derived)
+        fields which are derived from a column by other transforms than identity, and `of` if the values are the
+        columns' own; None as `of`, and for a number that is no year of the transform, such as the id of a shop."""
+        time, names = self.of(values), self.fields(values)
+        if self.formatter is None and not any(isinstance(transforms[name], YearTransform) for name in names):
+            time = None if _YEAR.fullmatch(self._text(values) or "") else time
+        texts = (values[name] for name in names if not isinstance(transforms[name], IdentityTransform))
         spans = [self._span(text) for text in texts if text is not None]
         if time is None or not spans:
             return time

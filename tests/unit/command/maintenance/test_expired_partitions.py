@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timezone
+from datetime import date, datetime, timezone
 from pathlib import Path
 
 import pytest
@@ -68,3 +68,15 @@ def test_no_row_expires_before_its_time(tmp_path: Path, transform: str) -> None:
     assert paths(lake, 1) == []
     lake.clock.now_ms += 1001
     assert len(paths(lake, 1)) == 1
+
+
+def test_numbers_and_long_ages_expire_nothing(tmp_path: Path) -> None:
+    lake = Lake(tmp_path)
+    lake.create("CREATE TABLE t (id BIGINT, shop INT) PARTITIONED BY (shop)")
+    lake.append(id=[1, 2, 3], shop=[1, 42, 2020])
+    assert paths(lake, 1) == []
+    lake.create("CREATE TABLE old (id BIGINT, day DATE) PARTITIONED BY (day)")
+    lake.append("old", id=[1], day=[date(1492, 10, 12)])
+    for age_days, gone in ((1, 1), (10**5, 1), (10**6, 0), (10**12, 0)):
+        retention = PartitionRetention(age_days * _DAY_MS, BY_VALUES, 100)
+        assert len(expired_partitions(lake.environment, lake.target("old"), retention)) == gone

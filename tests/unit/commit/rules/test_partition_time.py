@@ -7,6 +7,7 @@ from datetime import datetime
 import pytest
 
 from sqlext.commit.rules.partition_time import PartitionTime, directives
+from sqlext.spec.transform import IdentityTransform, Transform, TruncateTransform, YearTransform
 
 
 @pytest.mark.parametrize(
@@ -95,11 +96,24 @@ def test_other_letters_are_refused(formatter: str) -> None:
 def test_a_derived_value_is_the_time_of_all_that_it_was_derived_from(
     pattern: str | None, formatter: str | None, values: dict[str, str | None], until: datetime | None
 ) -> None:
-    assert PartitionTime(pattern, formatter).until(values, {"d"}) == until
+    transforms = {"d": YearTransform(), "e": IdentityTransform()}
+    assert PartitionTime(pattern, formatter).until(values, transforms) == until
 
 
 def test_a_columns_own_value_is_its_time() -> None:
-    assert PartitionTime().until({"d": "2026-11"}, set()) == datetime(2026, 11, 1)
-    assert PartitionTime().until({"d": "2026-11", "e": "2026"}, {"e"}) == datetime(2026, 11, 1)
-    # The finest of several.
-    assert PartitionTime("$y-11-$d").until({"y": "2026", "d": "03"}, {"y"}) == datetime(2027, 11, 3)
+    own: Transform = IdentityTransform()
+    assert PartitionTime().until({"d": "2026-11"}, {"d": own}) == datetime(2026, 11, 1)
+    assert PartitionTime().until({"d": "2026-11", "e": "2026"}, {"d": own, "e": YearTransform()}) == datetime(
+        2026, 11, 1
+    )
+    transforms = {"y": YearTransform(), "d": own}
+    assert PartitionTime("$y-11-$d").until({"y": "2026", "d": "03"}, transforms) == datetime(2027, 11, 3)
+
+
+@pytest.mark.parametrize("text", ["1", "42", "2026", "-7"])
+@pytest.mark.parametrize("transform", [IdentityTransform(), TruncateTransform(10)])
+def test_a_number_is_no_year_unless_it_is_said_to_be(text: str, transform: Transform) -> None:
+    """The first partition field may be the id of a shop."""
+    assert PartitionTime().until({"shop": text}, {"shop": transform}) is None
+    assert PartitionTime("$shop").until({"shop": text}, {"shop": transform}) is None
+    assert (PartitionTime(None, "yyyy").until({"shop": text}, {"shop": transform}) is not None) == (text == "2026")
