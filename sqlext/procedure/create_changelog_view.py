@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from sqlext.spec.schema import Schema
 from sqlext.sql.tokens.quoting import quote_identifier
 from sqlext.sql.tokens.token_cursor import TokenCursor
 
+_WHOLE = re.compile(r"-?[0-9]+")
 _BOUNDS = {
     "start-snapshot-id": "start_snapshot_id",
     "start-timestamp": "start_timestamp",
@@ -82,7 +84,7 @@ def _bounds(options: Mapping[str, str]) -> ChangelogBounds:
     for name, value in options.items():
         if name.lower() not in _BOUNDS:
             raise CREATE_CHANGELOG_VIEW.refused(f"options has {name}; it may have {', '.join(_BOUNDS)}")
-        if not value.lstrip("-").isdecimal():
+        if not _WHOLE.fullmatch(value):
             raise CREATE_CHANGELOG_VIEW.refused(f"the option {name} is {value}, and must be a whole number")
         numbers[_BOUNDS[name.lower()]] = int(value)
     for end in ("start", "end"):
