@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from pyspark.sql import SparkSession
 
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
+from sqlext.errors import AnalysisError
 from sqlext.procedure.procedure import Invocation, Procedure
 from sqlext.procedure.registry import find_procedure
 from sqlext.spark.query.cached_tables import renew_caches
+from sqlext.spark.query.instant import milliseconds
 from sqlext.spark.query.lowered_sql import lowered_query
 from sqlext.sql.statements.statement import Argument, Call
 
@@ -51,12 +53,50 @@ def _bound(procedure: Procedure, statement: Call) -> Mapping[str, Argument]:
 
 
 def _evaluated(spark: SparkSession, procedure: Procedure, bound: Mapping[str, Argument]) -> Mapping[str, Any]:
+    """A value for each parameter. Raises AnalysisError for an argument of another type, for nulls in lists and maps,
+    and for text that is no value of the type, also without ANSI mode, where Spark casts it to null."""
     types = {parameter.name: parameter.type for parameter in procedure.parameters}
     arguments: dict[str, Any] = dict.fromkeys(types)
-    if bound:
-        values = ", ".join(f"CAST({one.value.text} AS {types[name]}) AS `{name}`" for name, one in bound.items())
-        arguments.update(lowered_query(spark, f"SELECT {values}").collect()[0].asDict())
+    texts = {name: argument.value.text for name, argument in bound.items()}
+    told = _told(spark, [part for text in texts.values() for part in (f"typeof({text})", f"({text}) IS NULL")])
+    for name, given in zip(texts, told[::2], strict=True):
+        if not _is_taken(types[name], given):
+            raise _of_other_type(procedure, name, types[name], texts[name])
+    values = _told(spark, [_cast(text, types[name]) for name, text in texts.items()])
+    for name, value, is_null in zip(texts, values, told[1::2], strict=True):
+        if value is None and not is_null:
+            raise _of_other_type(procedure, name, types[name], texts[name])
+        if isinstance(value, Mapping) and None in value.values():
+            raise procedure.refused(f"{name} has a null")
+        if isinstance(value, list) and None in value:
+            raise procedure.refused(f"one of {name} is null")
+        arguments[name] = value
     for parameter in procedure.parameters:
         if parameter.required and arguments[parameter.name] is None:
             raise procedure.refused(f"{parameter.name} is null")
     return arguments
+
+
+def _told(spark: SparkSession, expressions: Sequence[str]) -> Sequence[Any]:
+    return tuple(lowered_query(spark, f"SELECT {', '.join(expressions)}").collect()[0]) if expressions else ()
+
+
+def _cast(text: str, type: str) -> str:
+    return milliseconds(text) if type == "timestamp" else f"CAST({text} AS {type})"
+
+
+def _of_other_type(procedure: Procedure, name: str, type: str, text: str) -> AnalysisError:
+    return procedure.refused(f"{name} is {text}, and must be of type {type.upper()}")
+
+
+def _is_taken(expected: str, given: str) -> bool:
+    """Whether a value of the type `given` is one of the type `expected`. A number is no time, though Spark can cast it:
+    as seconds, where times of snapshots are in milliseconds."""
+    if given == "void":
+        return True
+    kind = given.split()[0]
+    if expected == "timestamp":
+        return kind in ("string", "date", "timestamp", "timestamp_ntz")
+    if expected == "boolean":
+        return kind in ("string", "boolean")
+    return expected not in ("int", "integer", "bigint") or kind != "boolean"

@@ -16,8 +16,8 @@ def compute_table_stats(invocation: Invocation) -> Sequence[Sequence[Any]]:
     and AnalysisError for an argument."""
     arguments = invocation.arguments
     columns = arguments["columns"]
-    if columns is not None and (not columns or None in columns):
-        raise COMPUTE_TABLE_STATS.refused("columns is empty" if not columns else "one of columns is null")
+    if columns is not None and not columns:
+        raise COMPUTE_TABLE_STATS.refused("columns is empty")
     location = compute_statistics(
         invocation.environment,
         invocation.spark,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -15,6 +16,7 @@ from sqlext.spec.schema import Schema
 from sqlext.sql.tokens.quoting import quote_identifier
 from sqlext.sql.tokens.token_cursor import TokenCursor
 
+_WHOLE = re.compile(r"-?[0-9]+")
 _BOUNDS = {
     "start-snapshot-id": "start_snapshot_id",
     "start-timestamp": "start_timestamp",
@@ -49,7 +51,7 @@ def create_changelog_view(invocation: Invocation) -> Sequence[Sequence[Any]]:
     return [(view,)]
 
 
-def _identifiers(schema: Schema, given: Sequence[str | None] | None, *, exact: bool) -> list[FieldPath]:
+def _identifiers(schema: Schema, given: Sequence[str] | None, *, exact: bool) -> list[FieldPath]:
     """Columns, by default those of the primary key, which may be fields of structs."""
     if given is None:
         return [schema.column_path(id) for id in schema.identifier_field_ids]
@@ -57,11 +59,9 @@ def _identifiers(schema: Schema, given: Sequence[str | None] | None, *, exact: b
         raise CREATE_CHANGELOG_VIEW.refused("identifier_columns is empty")
     found: list[FieldPath] = []
     for name in given:
-        field = None if name is None else schema.column(name, exact)
+        field = schema.column(name, exact)
         if field is None:
-            raise CREATE_CHANGELOG_VIEW.refused(
-                f"identifier_columns names {name or 'null'}, and there is no such column"
-            )
+            raise CREATE_CHANGELOG_VIEW.refused(f"identifier_columns names {name}, and there is no such column")
         found.append((field.name,))
     return found
 
@@ -79,13 +79,13 @@ def _view_name(text: str) -> str:
     return parts[0]
 
 
-def _bounds(options: Mapping[str, str | None]) -> ChangelogBounds:
+def _bounds(options: Mapping[str, str]) -> ChangelogBounds:
     numbers: dict[str, int] = {}
     for name, value in options.items():
         if name.lower() not in _BOUNDS:
             raise CREATE_CHANGELOG_VIEW.refused(f"options has {name}; it may have {', '.join(_BOUNDS)}")
-        if value is None or not value.lstrip("-").isdecimal():
-            raise CREATE_CHANGELOG_VIEW.refused(f"the option {name} is {value or 'null'}, and must be a whole number")
+        if not _WHOLE.fullmatch(value):
+            raise CREATE_CHANGELOG_VIEW.refused(f"the option {name} is {value}, and must be a whole number")
         numbers[_BOUNDS[name.lower()]] = int(value)
     for end in ("start", "end"):
         if f"{end}_snapshot_id" in numbers and f"{end}_timestamp" in numbers:

@@ -9,7 +9,6 @@ from typing import Any
 from sqlext.command.maintenance.expiry import expire_snapshots as expire
 from sqlext.commit.actions.snapshot_expiry import ExpireSnapshots
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
-from sqlext.spark.query.instant import milliseconds
 from sqlext.spec.manifests.content_file import Content
 from sqlext.storage.in_threads import in_threads
 
@@ -20,13 +19,10 @@ def expire_snapshots(invocation: Invocation) -> Sequence[Sequence[Any]]:
     `stream_results` decides in Iceberg where the locations of files are kept, and nothing here.
     """
     arguments = invocation.arguments
-    older_than, ids = arguments["older_than"], arguments["snapshot_ids"] or ()
-    if None in ids:
-        raise EXPIRE_SNAPSHOTS.refused("one of snapshot_ids is null")
     action = ExpireSnapshots(
-        older_than_ms=None if older_than is None else milliseconds(older_than),
+        older_than_ms=arguments["older_than"],
         retain_last=EXPIRE_SNAPSHOTS.at_least_one(arguments, "retain_last"),
-        snapshot_ids=frozenset(ids),
+        snapshot_ids=frozenset(arguments["snapshot_ids"] or ()),
         clean_definitions=bool(arguments["clean_expired_metadata"]),
     )
     threads = EXPIRE_SNAPSHOTS.at_least_one(arguments, "max_concurrent_deletes")

@@ -17,7 +17,8 @@ from sqlext.sql.tokens.token_cursor import TokenCursor
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """A parameter; arguments are cast to `type`, a DDL text of Spark."""
+    """A parameter; arguments are cast to `type`, a DDL text of Spark. A timestamp's value is in milliseconds since
+    1970."""
 
     name: str
     type: str

@@ -90,7 +90,6 @@ _INSTEAD: Mapping[str, str] = MappingProxyType(
     {
         "compact_manifest": "CALL {catalog}.system.rewrite_manifests(…) makes few manifests of many",
         "compact_database": "CALL {catalog}.system.optimize_all(…) compacts all tables",
-        "create_changelog_view": "SELECT … FROM table_changes('<table>', <from>, <to>) reads a table's changes",
         "create_branch": "ALTER TABLE … CREATE BRANCH makes a branch",
         "delete_branch": "ALTER TABLE … DROP BRANCH drops a branch",
         "create_tag": "ALTER TABLE … CREATE TAG makes a tag",

@@ -39,8 +39,8 @@ def remove_orphan_files(invocation: Invocation) -> Sequence[Sequence[Any]]:
         older_than_ms=_older_than_ms(invocation, is_dry_run),
         location=arguments["location"],
         files=_files(invocation.spark, arguments["file_list_view"]),
-        equal_schemes=_map(invocation, "equal_schemes"),
-        equal_authorities=_map(invocation, "equal_authorities"),
+        equal_schemes=arguments["equal_schemes"] or {},
+        equal_authorities=arguments["equal_authorities"] or {},
         prefix_mismatch=_prefix_mismatch(arguments["prefix_mismatch_mode"]),
     )
     if is_dry_run:
@@ -54,17 +54,10 @@ def _older_than_ms(invocation: Invocation, is_dry_run: bool) -> int:
     now_ms, given = invocation.environment.clock(), invocation.arguments["older_than"]
     if given is None:
         return now_ms - DEFAULT_AGE_MS
-    older_than_ms = milliseconds(given)
+    older_than_ms = int(given)
     if older_than_ms > now_ms - LEAST_AGE_MS and not (is_dry_run or invocation.arguments["force"]):
         raise AnalysisError("ORPHANS_TOO_YOUNG", name=invocation.arguments["table"])
     return older_than_ms
-
-
-def _map(invocation: Invocation, name: str) -> dict[str, str]:
-    given = invocation.arguments[name] or {}
-    if None in given.values():
-        raise REMOVE_ORPHAN_FILES.refused(f"{name} has a null")
-    return dict(given)
 
 
 def _prefix_mismatch(mode: str | None) -> PrefixMismatch:
@@ -85,8 +78,8 @@ def _files(spark: SparkSession, view: str | None) -> Sequence[FileStatus] | None
         raise REMOVE_ORPHAN_FILES.refused(f"{view} has no column file_path of type STRING")
     if not isinstance(types.get("last_modified"), TimestampType | TimestampNTZType):
         raise REMOVE_ORPHAN_FILES.refused(f"{view} has no column last_modified of type TIMESTAMP")
-    listed = rows.selectExpr("file_path", "CAST(last_modified AS TIMESTAMP) AS last_modified").dropna().collect()
-    return [FileStatus(one["file_path"], 0, milliseconds(one["last_modified"])) for one in listed]
+    listed = rows.selectExpr("file_path", milliseconds("last_modified")).dropna().collect()
+    return [FileStatus(path, 0, modified_ms) for path, modified_ms in listed]
 
 
 REMOVE_ORPHAN_FILES = Procedure(

@@ -37,18 +37,18 @@ def _spec(metadata: TableMetadata, spec_id: int | None) -> PartitionSpec:
     return specs[spec_id]
 
 
-def _sort_by(spec: PartitionSpec, names: Sequence[str | None] | None) -> tuple[str, ...]:
+def _sort_by(spec: PartitionSpec, names: Sequence[str] | None) -> tuple[str, ...]:
     """The partition fields that the argument names. Raises AnalysisError."""
     if names is None:
         return ()
     if not names:
         raise REWRITE_MANIFESTS.refused("sort_by is empty; without it entries are sorted by all partition fields")
     known = [field.name for field in spec.fields]
-    unknown = ["null" if name is None else name for name in names if name not in known]
+    unknown = [name for name in names if name not in known]
     if unknown:
         fields = ", ".join(known) or "no field"
         raise REWRITE_MANIFESTS.refused(f"sort_by names {unknown[0]}, and partition spec {spec.spec_id} has {fields}")
-    return tuple(name for name in names if name is not None)
+    return tuple(names)
 
 
 REWRITE_MANIFESTS = Procedure(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeVar
@@ -17,6 +19,9 @@ Refusal = Callable[[str], AnalysisError]
 
 _G = TypeVar("_G")
 _MOST = 2**63 - 1
+_WHOLE = re.compile(r"-?[0-9]{1,19}")
+_NUMBER = re.compile(r"-?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
+_MOST_COMPRESSION = 1000
 _SIZES = (
     "target-file-size-bytes",
     "min-file-size-bytes",
@@ -144,8 +149,10 @@ class _Options:
         if not 0 < ratio <= 1:
             raise self._refused(f"delete-ratio-threshold is {ratio}, and must be above 0 and at most 1")
         compression = self._number("compression-factor", 1.0)
-        if not compression > 0:
-            raise self._refused(f"compression-factor is {compression}, and must be above 0")
+        if not 0 < compression <= _MOST_COMPRESSION:
+            raise self._refused(
+                f"compression-factor is {compression}, and must be above 0 and at most {_MOST_COMPRESSION}"
+            )
         return SizeRules(
             target_bytes=target,
             min_bytes=least,
@@ -191,7 +198,7 @@ class _Options:
         if text is None:
             return default
         digits = text.strip()
-        if not digits.lstrip("-").isdecimal() or not least <= int(digits) <= _MOST:
+        if not _WHOLE.fullmatch(digits) or not least <= int(digits) <= _MOST:
             raise self._refused(f"{name} is {text}, and must be a whole number from {least} on")
         return int(digits)
 
@@ -202,7 +209,8 @@ class _Options:
 
     def _number(self, name: str, default: float) -> float:
         text = self._given.get(name)
-        try:
-            return default if text is None else float(text)
-        except ValueError:
-            raise self._refused(f"{name} is {text}, and must be a number") from None
+        if text is None:
+            return default
+        if not _NUMBER.fullmatch(text.strip()) or not math.isfinite(float(text)):
+            raise self._refused(f"{name} is {text}, and must be a number")
+        return float(text)

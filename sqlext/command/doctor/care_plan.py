@@ -15,7 +15,7 @@ from sqlext.command.compaction.compaction_candidates import (
 from sqlext.command.maintenance.expiry_due import expiry_is_due
 from sqlext.command.maintenance.unreachable_files import unreachable_files
 from sqlext.commit.actions.consumer import consumer_or_none
-from sqlext.commit.actions.snapshot_expiry import ExpireSnapshots
+from sqlext.commit.actions.snapshot_expiry import UNASKED, ExpireSnapshots
 from sqlext.properties import MANIFEST_TARGET_SIZE_BYTES, looks_after_itself
 from sqlext.scan.metadata_tables.health import Measure, measures
 from sqlext.scan.metadata_tables.metadata_table import TableState
@@ -87,11 +87,11 @@ def _expiry(catalog: Catalog | None, table: LoadedTable, state: TableState, now_
     if not snapshots_may_expire(metadata):
         yield Measure("snapshots that have expired", None, None, "gc.enabled is false: files are not the table's alone")
         return
-    found = ExpireSnapshots().expired(metadata, metadata.location, now_ms)
+    is_due = looks_after_itself(metadata.properties) and expiry_is_due(metadata, now_ms)
+    found = (UNASKED if is_due else ExpireSnapshots()).expired(metadata, metadata.location, now_ms)
     gone = found.snapshot_ids
     files = _expirable_files(catalog, table, state, gone) if gone and catalog is not None else frozenset()
     sizes = {one.path: one.size for one in state.io.list(metadata.location)} if files else {}
-    is_due = looks_after_itself(metadata.properties) and expiry_is_due(metadata, now_ms)
     done_by = "done after the next commit" if is_due else "CALL expire_snapshots"
     told = f"{done_by}: deletes {len(files)} files"
     yield Measure("snapshots that have expired", len(gone), sum(sizes.get(path, 0) for path in files), told)

@@ -16,7 +16,7 @@ from sqlext.scan.checks.manifest_checks import ManifestHeader
 from sqlext.scan.checks.totals import total_findings, totals_of
 from sqlext.scan.files.manifest_cache import ManifestCache
 from sqlext.spec.avro import avro_file
-from sqlext.spec.manifests.manifest import ManifestContent, ManifestEntry, ManifestFile
+from sqlext.spec.manifests.manifest import EntryStatus, ManifestContent, ManifestEntry, ManifestFile
 from sqlext.spec.manifests.row_lineage import assign_first_row_ids
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata
@@ -77,7 +77,17 @@ def _own_manifests(io: FileIO, metadata: TableMetadata, snapshot: Snapshot) -> I
         entries = cache.entries(io, manifest, metadata)
         if any(entry.snapshot_id == snapshot.snapshot_id for entry in entries):
             numbers = [entry.sequence_number or 0 for entry in entries if entry.is_live]
-            yield replace(manifest, min_sequence_number=min(numbers, default=snapshot.sequence_number))
+            yield replace(
+                manifest,
+                min_sequence_number=min(numbers, default=snapshot.sequence_number),
+                # For these the list has reserved row ids.
+                added_rows_count=_rows(entries, EntryStatus.ADDED),
+                existing_rows_count=_rows(entries, EntryStatus.EXISTING),
+            )
+
+
+def _rows(entries: Sequence[ManifestEntry], status: EntryStatus) -> int:
+    return sum(entry.file.record_count for entry in entries if entry.status == status)
 
 
 def unlisted_manifest(io: FileIO, path: str, snapshot_id: int, sequence_number: int) -> ManifestFile:

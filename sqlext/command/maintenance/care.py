@@ -17,7 +17,7 @@ from sqlext.command.maintenance.expired_partitions import expire_partitions
 from sqlext.command.maintenance.expired_rows import delete_expired_rows
 from sqlext.command.maintenance.expiry import expire_snapshots
 from sqlext.command.maintenance.expiry_due import expiry_is_due
-from sqlext.commit.actions.snapshot_expiry import ExpireSnapshots
+from sqlext.commit.actions.snapshot_expiry import UNASKED
 from sqlext.properties import (
     PARTITION_EXPIRATION_INTERVAL,
     PARTITION_EXPIRATION_TIME,
@@ -157,7 +157,7 @@ def ask_for_expiry(environment: Environment, target: Target) -> bool:
     def expire() -> str:
         table = environment.catalogs.load(parts)
         return expire_snapshots(
-            environment, catalog, table, ExpireSnapshots(), _giving_way(environment, table.metadata.location)
+            environment, catalog, table, UNASKED, _giving_way(environment, table.metadata.location)
         ).told
 
     uuid = target.table.metadata.table_uuid

@@ -26,7 +26,8 @@ _EPOCH = datetime(1970, 1, 1)
 
 @dataclass(frozen=True, slots=True)
 class ExpiredPartition:
-    """A partition as in its path, such as `day=2026-01-01/region=eu`, its time in UTC, and its data files."""
+    """A partition as in its path, such as `day=2026-01-01/region=eu`, its time in UTC as in `PartitionTime.until`, and
+    its data files."""
 
     path: str
     time: datetime
@@ -69,14 +70,18 @@ def expired_partitions(
     for entry in environment.scans.live_entries(target.version):
         if entry.file.content == Content.DATA:
             partitions[partition_key(entry.file)].append(entry)
-    before = _EPOCH + timedelta(milliseconds=max(0, environment.clock() - retention.age_ms))
+    try:
+        before = _EPOCH + timedelta(milliseconds=environment.clock() - retention.age_ms)
+    except OverflowError:
+        return []
     updated = _snapshot_times(metadata) if retention.time is None else {}
     schemas, specs = (metadata.schema(), *reversed(metadata.schemas)), metadata.specs_by_id()
     expired = []
     for entries in partitions.values():
         spec, values = specs[entries[0].file.spec_id], entries[0].file.partition
         told = spec.told_values(schemas, values)
-        time = None if retention.time is None else retention.time.of(told)
+        transforms = {field.name: field.transform for field in spec.fields}
+        time = None if retention.time is None else retention.time.until(told, transforms)
         if retention.time is None:
             time = _EPOCH + timedelta(milliseconds=_last_update_ms(metadata, updated, entries))
         if time is not None and time < before:

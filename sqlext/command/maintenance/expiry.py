@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.catalog.catalog_names import CatalogNames
 from sqlext.command.environment import Environment
-from sqlext.command.maintenance.file_deletion import deleted
+from sqlext.command.maintenance.file_deletion import deleted, deletes_in
 from sqlext.command.maintenance.unreachable_files import NOTHING, UnreachableFiles, unreachable_files
 from sqlext.commit.actions.snapshot_expiry import ExpireSnapshots
 from sqlext.errors import NotFoundError, SqlextError
@@ -19,6 +19,7 @@ from sqlext.spec.manifests.content_file import Content
 from sqlext.spec.metadata.metadata_update import RemoveSnapshots
 from sqlext.spec.metadata.retention import Expired
 from sqlext.spec.metadata.table_metadata import TableMetadata
+from sqlext.storage.allowed_locations import ALLOWED_LOCATIONS
 from sqlext.storage.in_threads import Each, each_below
 
 _LOG = logging.getLogger("sqlext")
@@ -82,6 +83,14 @@ def expire_snapshots(
     for paths in files.in_order:
         removed |= deleted(catalog.io, paths, each, environment.progress, owns)
     environment.scans.manifests.forget(removed)
+    if files != NOTHING and not deletes_in(catalog, table, table.metadata.location):
+        _LOG.warning(
+            "Files that only expired snapshots of %s needed are left, as files in %s are not the catalog's to delete."
+            " Its setting %s may name the folder",
+            CatalogNames(catalog.name).table(table.identifier),
+            table.metadata.location,
+            ALLOWED_LOCATIONS,
+        )
     kept_for = {name: len(ids) for name, ids in gone.kept_for.items()}
     return ExpiredFiles(files, frozenset(removed), len(before.snapshots_not_in(after.metadata)), kept_for)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 
 from sqlext.catalog.clone_tag import snapshots_may_expire
-from sqlext.commit.actions.snapshot_expiry import ExpireSnapshots
+from sqlext.commit.actions.snapshot_expiry import UNASKED
 from sqlext.properties import MAX_SNAPSHOT_AGE_MS
 from sqlext.spec.metadata.table_metadata import TableMetadata
 
@@ -26,4 +26,4 @@ def expiry_is_due(metadata: TableMetadata, now_ms: int) -> bool:
     # Most commits are told so by a few times of snapshots alone.
     if bisect_left(metadata.snapshots, before_ms, key=lambda one: one.timestamp_ms) < enough:
         return False
-    return len(ExpireSnapshots().expired(metadata, metadata.location, now_ms).snapshot_ids) >= enough
+    return len(UNASKED.expired(metadata, metadata.location, now_ms).snapshot_ids) >= enough

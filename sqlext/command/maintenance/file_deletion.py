@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 
+from sqlext.catalog.catalog import Catalog, LoadedTable
 from sqlext.errors import SqlextError
 from sqlext.spark.session.work_progress import WorkProgress
 from sqlext.storage.file_io import FileIO
@@ -31,3 +32,9 @@ def deleted(
 
     results = progress.counted("delete files", each(delete, paths), len(paths))
     return frozenset(path for path in results if path is not None)
+
+
+def deletes_in(catalog: Catalog, table: LoadedTable, folder: str) -> bool:
+    """Whether files in one of the table's folders are its own to delete, which those of a folder outside of the
+    warehouse are not unless a setting names it. Raises as `Catalog.owned_by`."""
+    return catalog.owned_by(table)(f"{folder.rstrip('/')}/file")

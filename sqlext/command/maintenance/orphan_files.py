@@ -12,7 +12,7 @@ from sqlext.catalog.catalog_names import CatalogNames
 from sqlext.catalog.metadata_file import version_number
 from sqlext.catalog.owned_files import own_folders
 from sqlext.command.environment import Environment
-from sqlext.command.maintenance.file_deletion import deleted
+from sqlext.command.maintenance.file_deletion import deleted, deletes_in
 from sqlext.command.maintenance.file_places import FilePlaces, NeededFiles
 from sqlext.command.maintenance.needed_files import needed_files
 from sqlext.command.maintenance.other_tables import (
@@ -27,7 +27,7 @@ from sqlext.properties import GC_ENABLED
 from sqlext.spark.session.work_progress import WorkProgress
 from sqlext.spec.metadata.stored_changelog import changelog_folder, changelog_id
 from sqlext.spec.metadata.table_metadata import TableMetadata
-from sqlext.storage.allowed_locations import is_within
+from sqlext.storage.allowed_locations import ALLOWED_LOCATIONS, is_within
 from sqlext.storage.file_io import FileIO, FileStatus
 from sqlext.storage.in_threads import Each, each_below
 from sqlext.storage.location import is_below, metadata_location, same_place
@@ -76,7 +76,8 @@ def orphan_files(
     a file that is committed meanwhile is no orphan. Files in hidden folders are left out, except partitions and stored
     changelogs.
 
-    Raises UnsupportedError FILES_ARE_SHARED or FOLDER_OF_TWO_TABLES, AnalysisError LOCATION_NOT_OF_TABLE or
+    Raises UnsupportedError FILES_ARE_SHARED, FOLDER_OF_TWO_TABLES, or UNSUPPORTED_CATALOG_OPERATION for a folder in
+    which the catalog deletes nothing, AnalysisError LOCATION_NOT_OF_TABLE or
     PREFIX_MISMATCH, errors of `Catalog.owned_by`, and those of reading if a file of a snapshot cannot be read.
     """
     catalog = environment.catalogs.catalog(catalog_name)
@@ -86,6 +87,11 @@ def orphan_files(
     if not table.metadata_location:
         raise UnsupportedError("METADATA_FILE_UNKNOWN", name=name)
     listed = _listed(catalog.io, table.metadata, search, name, environment.progress)
+    folder = search.location or table.metadata.location
+    if not deletes_in(catalog, table, folder):
+        reason = f"files in {folder} are not this catalog's to delete"
+        way_out = f"Name the folder in the catalog's setting {ALLOWED_LOCATIONS}."
+        raise CatalogNames(catalog.name).unsupported(f"Removing orphan files of {name}", reason, way_out)
     of_metadata = [one.path for one in catalog.io.list(metadata_location(table.metadata))]
     current = _reloaded(catalog, table, name)
     while True:

@@ -36,7 +36,7 @@ class ExpireSnapshots:
 
     `older_than_ms`, in milliseconds since 1970, and `retain_last` replace the table's properties. `snapshot_ids` expire
     too, whatever their age; ids that the table does not have are ignored. With `clean_definitions` partition specs and
-    schemas are removed that no remaining snapshot uses.
+    schemas are removed that no remaining snapshot uses. `since_replaced` is as in `RetentionPolicy`.
 
     What consumers have yet to read does not expire. Tags of expired consumers are removed, and so are expired queries
     without a name. Raises UnsupportedError FILES_ARE_SHARED unless `snapshots_may_expire`, and AnalysisError
@@ -48,6 +48,7 @@ class ExpireSnapshots:
     retain_last: int | None = None
     snapshot_ids: frozenset[int] = frozenset()
     clean_definitions: bool = False
+    since_replaced: bool = False
 
     def begin(self, context: CommitContext) -> _Staging:
         return _Staging(self, context)
@@ -75,7 +76,13 @@ class ExpireSnapshots:
             min_snapshots_to_keep=least,
             max_ref_age_ms=MAX_REF_AGE_MS.of(properties),
             snapshot_ids=self.snapshot_ids,
+            since_replaced=self.since_replaced,
         )
+
+
+UNASKED = ExpireSnapshots(since_replaced=True)
+"""The expiry by which a table looks after itself. Nobody has chosen its time, so a query may be reading what a commit
+has just replaced."""
 
 
 class _Staging:

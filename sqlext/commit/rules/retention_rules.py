@@ -19,6 +19,7 @@ from sqlext.properties import (
 )
 from sqlext.spec.partition_spec import PartitionSpec
 from sqlext.spec.schema import Schema
+from sqlext.spec.transform import BucketTransform, VoidTransform
 from sqlext.spec.types import DateType, IntegerType, LongType, NestedField, TimestampType, TimestamptzType
 
 TIME_TYPES = (IntegerType, LongType, DateType, TimestampType, TimestamptzType)
@@ -82,7 +83,15 @@ def partition_retention(spec: PartitionSpec, properties: Mapping[str, str], tabl
         except ValueError as error:
             name = PARTITION_TIMESTAMP_FORMATTER.name
             raise AnalysisError("INVALID_RETENTION", name=table, property=name, reason=error) from None
-    return PartitionRetention(age_ms, PartitionTime(PARTITION_TIMESTAMP_PATTERN.of(properties), formatter), most)
+    time = PartitionTime(PARTITION_TIMESTAMP_PATTERN.of(properties), formatter)
+    names = [one.name for one in spec.fields if not isinstance(one.transform, BucketTransform | VoidTransform)]
+    if not names:
+        reason = f"no partition field tells a time. Set {PARTITION_EXPIRATION_STRATEGY.name} to {UPDATE_TIME}"
+        raise AnalysisError("INVALID_RETENTION", name=table, property=PARTITION_EXPIRATION_TIME.name, reason=reason)
+    if not time.fields(names):
+        reason = f"{time.pattern} names no field that tells a time. There are {', '.join(f'${name}' for name in names)}"
+        raise AnalysisError("INVALID_RETENTION", name=table, property=PARTITION_TIMESTAMP_PATTERN.name, reason=reason)
+    return PartitionRetention(age_ms, time, most)
 
 
 def broken_retention_rules(

@@ -8,7 +8,6 @@ from typing import Any
 from sqlext.commit.actions.branch_move import MoveBranch, RollbackToSnapshot, RollbackToTimestamp
 from sqlext.procedure.history.moved_branch import SNAPSHOT_COLUMNS, move_branch
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
-from sqlext.spark.query.instant import milliseconds
 
 
 def rollback_to_snapshot(invocation: Invocation) -> Sequence[Sequence[Any]]:
@@ -23,9 +22,7 @@ def rollback_to_timestamp(invocation: Invocation) -> Sequence[Sequence[Any]]:
     Raises as `RollbackToTimestamp`.
     """
     table = invocation.load(invocation.arguments["table"])
-    return [
-        move_branch(invocation, table, MoveBranch(RollbackToTimestamp(milliseconds(invocation.arguments["timestamp"]))))
-    ]
+    return [move_branch(invocation, table, MoveBranch(RollbackToTimestamp(invocation.arguments["timestamp"])))]
 
 
 ROLLBACK_TO_SNAPSHOT = Procedure(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from sqlext.spec.metadata.reference import MAIN_BRANCH, SnapshotReference
 from sqlext.spec.metadata.snapshot import Snapshot
@@ -17,12 +18,16 @@ class RetentionPolicy:
     Of each branch the newest `min_snapshots_to_keep` snapshots are kept, and those that are not older than
     `older_than_ms`. A branch or tag itself, other than main, is kept while its snapshot is at most `max_ref_age_ms`
     old; None: for ever. `snapshot_ids` expire whatever their age.
+
+    Ages count from the commit of a snapshot, and with `since_replaced` from when another one took its place: what was
+    read a moment ago is not old.
     """
 
     older_than_ms: int
     min_snapshots_to_keep: int
     max_ref_age_ms: int | None
     snapshot_ids: frozenset[int] = frozenset()
+    since_replaced: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +85,10 @@ def expired(
         history = list(_ancestors(by_id, ref.snapshot_id))
         on_a_branch.update(one.snapshot_id for one in history)
         kept.update(_newest(history, ref, policy, now_ms))
+    replaced_ms = _replaced_ms(metadata) if policy.since_replaced else {}
     for snapshot in metadata.snapshots:
-        if snapshot.snapshot_id not in on_a_branch and snapshot.timestamp_ms >= policy.older_than_ms:
+        since_ms = max(snapshot.timestamp_ms, replaced_ms.get(snapshot.snapshot_id, 0))
+        if snapshot.snapshot_id not in on_a_branch and since_ms >= policy.older_than_ms:
             kept.add(snapshot.snapshot_id)
     kept -= policy.snapshot_ids - referred
     needed = {reader.name: _needed(metadata, by_id, reader) for reader in readers}
@@ -124,10 +131,19 @@ def _newest(history: list[Snapshot], ref: SnapshotReference, policy: RetentionPo
     """Ids of the snapshots of a branch, newest first, up to the first that the branch does not keep."""
     older_than_ms = policy.older_than_ms if ref.max_snapshot_age_ms is None else now_ms - ref.max_snapshot_age_ms
     least = policy.min_snapshots_to_keep if ref.min_snapshots_to_keep is None else ref.min_snapshots_to_keep
+    replaced_ms = None
     for number, snapshot in enumerate(history):
-        if number >= least and snapshot.timestamp_ms < older_than_ms:
+        since_ms = replaced_ms if policy.since_replaced and replaced_ms is not None else snapshot.timestamp_ms
+        if number >= least and since_ms < older_than_ms:
             return
         yield snapshot.snapshot_id
+        replaced_ms = snapshot.timestamp_ms
+
+
+def _replaced_ms(metadata: TableMetadata) -> Mapping[int, int]:
+    """When snapshots of main's log were last replaced by another, also by a rollback or a new table."""
+    log = metadata.snapshot_log
+    return {before.snapshot_id: after.timestamp_ms for before, after in pairwise(log)}
 
 
 def _ancestors(by_id: Mapping[int, Snapshot], snapshot_id: int | None) -> Iterator[Snapshot]:

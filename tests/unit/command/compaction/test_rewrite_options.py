@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from small_tables import Writer, warehouse_catalog
@@ -65,3 +67,13 @@ def test_partial_progress(metadata: TableMetadata) -> None:
 def test_what_is_refused(metadata: TableMetadata, way: str, name: str, value: str) -> None:
     with pytest.raises(AnalysisError, match=name.replace("_", "-")):
         _read(metadata, way, **{name: value})
+
+
+@pytest.mark.parametrize("value", ["", "--5", "-", "1_000", "inf", "-inf", "1e400", "1e300", "²", "9" * 5_000, "null"])
+def test_nonsense_is_refused_for_every_option(metadata: TableMetadata, value: str) -> None:
+    with pytest.raises(AnalysisError, match="it has") as caught:
+        _read(metadata, "zorder", none="1")
+    (_, _, known) = str(caught.value).partition("it has ")
+    for name in re.findall(r"[a-z][a-z.-]+[a-z]", known.partition(". It takes")[0]):
+        with pytest.raises(AnalysisError, match=name):
+            RewriteOptions.of_data_files({name: value}, metadata, 1_000, "zorder", _refused)

@@ -277,6 +277,31 @@ def test_a_lost_manifest_list_is_told_from_manifests(tmp_path: Path, way: Callab
     assert "expire" in fsck(lake)[0].repair
 
 
+@pytest.mark.parametrize("version", [1, 2, 3])
+@pytest.mark.parametrize("last", ["append", "delete", "compact"])
+def test_a_lost_manifest_list_of_each_kind_of_commit(tmp_path: Path, version: int, last: str) -> None:
+    """In format version 3 the list has row ids for the rows that its commit wrote, and rows keep theirs."""
+    lake = Lake(tmp_path)
+    lake.create(f"CREATE TABLE t (id BIGINT, s STRING) TBLPROPERTIES ('format-version'='{version}')")
+    lake.append(id=[1, 2], s=["a", "b"])
+    lake.append(id=[3], s=["c"])
+    if last == "append":
+        lake.append(id=[4, 5], s=["d", "e"])
+    elif last == "delete" and version > 1:
+        lake.delete({lake.files()[0].file_path: [0]})
+    else:
+        lake.append(id=[6], s=["f"])
+        lake.commit(RewriteManifests(0))
+    rows, ids = lake.rows(), [task.file.first_row_id for task in lake.tasks()]
+    lose(local(head(lake).manifest_list))
+    (done,) = fsck(lake, Repairing.DAMAGE)
+    assert "nothing is lost" in done.repair
+    assert lake.rows() == rows
+    assert sorted(map(str, (task.file.first_row_id for task in lake.tasks()))) == sorted(map(str, ids))
+    lake.append(id=[9], s=["z"])
+    assert {one.finding.snapshot_id for one in fsck(lake)} == {done.finding.snapshot_id}
+
+
 def test_a_manifest_list_that_cannot_be_told_is_left(tmp_path: Path) -> None:
     lake = small(tmp_path)
     scramble(local(head(lake).manifest_list))

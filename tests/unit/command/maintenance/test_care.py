@@ -11,6 +11,7 @@ from sqlext.catalog.metadata_pointer import versions_kept
 from sqlext.command.maintenance.care import ask_for_expiry
 from sqlext.command.maintenance.expiry_due import expiry_is_due
 from sqlext.properties import looks_after_itself
+from sqlext.storage.location import to_local_path
 from unit.command.lake import Lake
 from unit.command.maintenance.random_history import needed, stored
 
@@ -45,6 +46,24 @@ def test_expiry_waits_until_it_is_worth_a_commit(tmp_path: Path) -> None:
     assert not expiry_is_due(lake.load().metadata, lake.clock())
     lake.clock.now_ms += 6 * _DAY_MS
     assert expiry_is_due(lake.load().metadata, lake.clock())
+
+
+def test_what_a_commit_has_just_replaced_is_not_old(tmp_path: Path) -> None:
+    """A table that is loaded once a week: who reads it while it is loaded has five days, as has a rollback."""
+    lake = Lake(tmp_path)
+    lake.create(KEYED.format("'write-only'='false'"))
+    for week in range(6):
+        read = lake.files() if week else []
+        lake.upsert(id=[week % 2], s=[str(week)])
+        if expiry_is_due(lake.load().metadata, lake.clock()):
+            assert ask_for_expiry(lake.environment, lake.target())
+            assert lake.environment.care.wait(30)
+        assert all(Path(to_local_path(file.file_path)).exists() for file in read)
+        newest = sorted(one.sequence_number for one in lake.load().metadata.snapshots)[-2:]
+        assert newest == [*range(max(1, week), week + 2)]
+        lake.clock.now_ms += 7 * _DAY_MS
+    assert len(lake.load().metadata.snapshots) < 6
+    assert {"done"} == {task.state for task in lake.environment.care.tasks()}
 
 
 def test_snapshots_that_something_keeps_are_not_due(tmp_path: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,8 +12,10 @@ from typing import Any
 import pytest
 
 from small_tables import files_below, rows_of
+from sqlext.catalog.catalog_settings import open_catalog
 from sqlext.command.maintenance import expiry
 from sqlext.command.maintenance.expiry import expirable_files, expire_snapshots
+from sqlext.command.maintenance.orphan_files import OrphanSearch, orphan_files
 from sqlext.command.maintenance.unreachable_files import unreachable_files
 from sqlext.commit.actions.append import AppendFiles
 from sqlext.commit.actions.consumer import Consumer, MoveConsumer
@@ -22,13 +25,13 @@ from sqlext.commit.actions.reference_change import CreateReference
 from sqlext.commit.actions.schema_change import ChangeSchema
 from sqlext.commit.actions.snapshot_expiry import ExpireSnapshots
 from sqlext.commit.actions.spec_change import AddField, ChangeSpec, DropField, FieldTerm
-from sqlext.errors import StorageError
+from sqlext.errors import AlreadyExistsError, StorageError
 from sqlext.spec.manifests.content_file import Content
 from sqlext.spec.schema_change import AddColumn, DropColumn, RenameColumn
 from sqlext.spec.transform import IdentityTransform
 from sqlext.spec.types import LongType
 from sqlext.storage.file_io import LocalFileIO
-from sqlext.storage.location import to_local_path
+from sqlext.storage.location import to_local_path, to_location
 from unit.command.lake import Lake, refused
 from unit.command.maintenance.random_history import RandomHistory, needed, stored
 
@@ -400,3 +403,33 @@ class _Killed(LocalFileIO):
         if self.when == "after":
             super().delete(location, confirm=confirm)
         raise KeyboardInterrupt
+
+
+def test_what_stays_in_a_folder_that_is_not_the_catalogs_is_told(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A table outside of the warehouse: nothing there is deleted unless a setting names the folder, and nobody should
+    take the silence for a clean table."""
+    elsewhere = tmp_path / "elsewhere"
+    settings = {"type": "jdbc", "uri": f"jdbc:sqlite:{tmp_path}/c.db", "warehouse": str(tmp_path / "warehouse")}
+    for allowed in ({}, {"allowed-locations": str(elsewhere)}):
+        catalog = open_catalog("lake", {**settings, **allowed})
+        with suppress(AlreadyExistsError):
+            catalog.create_namespace(("db",), {"location": to_location(elsewhere)})
+        lake = Lake(tmp_path, catalog=catalog)
+        if not allowed:
+            lake.create(KEYED)
+        for number in range(3):
+            lake.append(id=[number], s=["x"])
+        caplog.clear()
+        files = expire_snapshots(lake.environment, "lake", lake.load(), ExpireSnapshots(older_than_ms=NEVER))
+        search = OrphanSearch(older_than_ms=NEVER)
+        if allowed:
+            assert files.manifest_lists > 0
+            assert "not the catalog's to delete" not in caplog.text
+            assert orphan_files(lake.environment, "lake", lake.load(), search)
+        else:
+            assert files.paths == frozenset()
+            assert f"files in {to_location(elsewhere)}/t are not the catalog's to delete" in caplog.text
+            with refused("UNSUPPORTED_CATALOG_OPERATION"):
+                orphan_files(lake.environment, "lake", lake.load(), search)

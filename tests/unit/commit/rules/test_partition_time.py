@@ -7,6 +7,7 @@ from datetime import datetime
 import pytest
 
 from sqlext.commit.rules.partition_time import PartitionTime, directives
+from sqlext.spec.transform import IdentityTransform, Transform, TruncateTransform, YearTransform
 
 
 @pytest.mark.parametrize(
@@ -72,3 +73,47 @@ def test_a_formatter_of_java(formatter: str, text: str, time: datetime | None) -
 def test_other_letters_are_refused(formatter: str) -> None:
     with pytest.raises(ValueError, match="is not read"):
         directives(formatter)
+
+
+@pytest.mark.parametrize(
+    ("pattern", "formatter", "values", "until"),
+    [
+        (None, None, {"d": "2026"}, datetime(2027, 1, 1)),
+        (None, None, {"d": "2026-11"}, datetime(2026, 12, 1)),
+        (None, None, {"d": "2026-12"}, datetime(2027, 1, 1)),
+        (None, None, {"d": "2026-11-30"}, datetime(2026, 12, 1)),
+        (None, None, {"d": "2026-11-30-23"}, datetime(2026, 12, 1)),
+        ("$d-01 00:00:00", None, {"d": "2026-11"}, datetime(2026, 12, 1)),
+        ("$d-15", None, {"e": "x", "d": "2026-11"}, datetime(2026, 12, 15)),
+        (None, "yyyyMM", {"d": "202611"}, datetime(2026, 12, 1)),
+        (None, "yyyyMMddHH", {"d": "2026113023"}, datetime(2026, 12, 1)),
+        (None, "yyyyDDD", {"d": "2026365"}, datetime(2027, 1, 1)),
+        (None, None, {"d": "eu"}, None),
+        (None, None, {"d": None}, None),
+        (None, None, {"d": "9999"}, None),
+    ],
+)
+def test_a_derived_value_is_the_time_of_all_that_it_was_derived_from(
+    pattern: str | None, formatter: str | None, values: dict[str, str | None], until: datetime | None
+) -> None:
+    transforms = {"d": YearTransform(), "e": IdentityTransform()}
+    assert PartitionTime(pattern, formatter).until(values, transforms) == until
+
+
+def test_a_columns_own_value_is_its_time() -> None:
+    own: Transform = IdentityTransform()
+    assert PartitionTime().until({"d": "2026-11"}, {"d": own}) == datetime(2026, 11, 1)
+    assert PartitionTime().until({"d": "2026-11", "e": "2026"}, {"d": own, "e": YearTransform()}) == datetime(
+        2026, 11, 1
+    )
+    transforms = {"y": YearTransform(), "d": own}
+    assert PartitionTime("$y-11-$d").until({"y": "2026", "d": "03"}, transforms) == datetime(2027, 11, 3)
+
+
+@pytest.mark.parametrize("text", ["1", "42", "2026", "-7"])
+@pytest.mark.parametrize("transform", [IdentityTransform(), TruncateTransform(10)])
+def test_a_number_is_no_year_unless_it_is_said_to_be(text: str, transform: Transform) -> None:
+    """The first partition field may be the id of a shop."""
+    assert PartitionTime().until({"shop": text}, {"shop": transform}) is None
+    assert PartitionTime("$shop").until({"shop": text}, {"shop": transform}) is None
+    assert (PartitionTime(None, "yyyy").until({"shop": text}, {"shop": transform}) is not None) == (text == "2026")

@@ -11,7 +11,7 @@ from sqlext.commit.rules.retention_rules import partition_retention, record_rete
 from sqlext.errors import AnalysisError
 from sqlext.spec.partition_spec import PartitionField, PartitionSpec
 from sqlext.spec.schema import Schema
-from sqlext.spec.transform import IdentityTransform
+from sqlext.spec.transform import BucketTransform, IdentityTransform
 from sqlext.spec.types import DoubleType, LongType, NestedField, StringType, TimestampType, Type
 
 _DAY_MS = 86_400_000
@@ -66,6 +66,8 @@ def test_partitions_by_their_values_or_updates() -> None:
     [
         (PartitionSpec(0, ()), {}, "no partitions"),
         (SPEC, {"partition.timestamp-formatter": "yy"}, "is not read"),
+        (SPEC, {"partition.timestamp-pattern": "$gone"}, "names no field that tells a time. There are .at"),
+        (PartitionSpec(0, (PartitionField(1, 1000, "b", BucketTransform(4)),)), {}, "no partition field tells a time"),
     ],
 )
 def test_partitions_without_a_time_are_refused(spec: PartitionSpec, properties: Mapping[str, str], reason: str) -> None:

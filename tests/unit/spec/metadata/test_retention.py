@@ -9,7 +9,7 @@ import pytest
 
 from sqlext.spec.metadata.reference import SnapshotReference
 from sqlext.spec.metadata.retention import Expired, Reader, RetentionPolicy, expired, unread
-from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.snapshot import Snapshot, SnapshotLogEntry
 from sqlext.spec.metadata.table_metadata import TableMetadata, new_table_metadata
 from sqlext.spec.partition_spec import UNPARTITIONED
 from sqlext.spec.schema import Schema
@@ -54,6 +54,24 @@ def test_young_ones_stay() -> None:
 
 def test_a_snapshot_as_old_as_the_limit_stays() -> None:
     assert 4 not in gone(line(5), replace(AGED, older_than_ms=4)).snapshot_ids
+
+
+def test_what_was_current_at_the_limit_stays_where_the_age_counts_from_the_replacement() -> None:
+    policy = replace(AGED, older_than_ms=800, since_replaced=True)
+    weekly = table({1: None, 2: 1, 3: 2, 4: 3}, {1: 100, 2: 500, 3: 850, 4: 990}, main=SnapshotReference(4))
+    assert gone(weekly, replace(policy, since_replaced=False)) == Expired((), (1, 2))
+    assert gone(weekly, policy) == Expired((), (1,))
+    side = SnapshotReference(4, "branch", max_snapshot_age_ms=NOW_MS - 600)
+    assert gone(replace(weekly, refs={**weekly.refs, "side": side}), policy) == Expired((), (1,))
+
+
+def test_what_a_rollback_has_just_replaced_is_young() -> None:
+    policy = replace(AGED, older_than_ms=800, since_replaced=True)
+    metadata = table({1: None, 2: 1, 3: 1, 4: 1}, {1: 100, 2: 200, 3: 300, 4: 400}, main=SnapshotReference(1))
+    log = ((100, 1), (200, 2), (300, 1), (350, 3), (900, 1))
+    metadata = replace(metadata, snapshot_log=tuple(SnapshotLogEntry(at, id) for at, id in log))
+    assert gone(metadata, policy) == Expired((), (2, 4))
+    assert gone(metadata, replace(policy, since_replaced=False)) == Expired((), (2, 3, 4))
 
 
 def test_what_a_branch_says_of_itself_comes_first() -> None:
