@@ -49,9 +49,7 @@ def test_the_name_of_a_column_is_that_column(spark: SparkSession, table: str) ->
     assert sqlext.merge(rows.where("late"), table, "late", "WHEN MATCHED THEN DELETE").deleted == 4, "it is a condition"
     spark.sql(f"ALTER TABLE {table} ADD COLUMN `a = b` INT")
     odd = spark.sql("SELECT 5 AS id, 'E' AS v, 1 AS `a = b`")
-    assert sqlext.merge(odd, table, "a = b") == sqlext.merge(odd.where("false"), table, "a = b")._replace(
-        affected=1, inserted=1
-    )
+    assert sqlext.merge(odd, table, "a = b").inserted == 1
 
 
 def test_clauses_are_those_of_the_statement(spark: SparkSession, table: str) -> None:
