@@ -158,6 +158,28 @@ class ChangeFeed:
         return self._environment.scans.plan(version, AlwaysTrue(), with_metrics=False)
 
 
+class PlansInOrder:
+    """Scan plans of a table's snapshots, as `ChangeFeed.plan`.
+
+    The last is kept, since the end of a step is the beginning of the next, and to list the files of a snapshot is most
+    of the cost of a small step.
+    """
+
+    def __init__(self, environment: Environment) -> None:
+        self._feed = ChangeFeed(environment)
+        self._last: tuple[TableHandle, int, ScanPlan] | None = None
+
+    def plan(self, handle: TableHandle, snapshot: Snapshot | None) -> ScanPlan:
+        """The plan; without a snapshot that of no file."""
+        if snapshot is None:
+            return ScanPlan()
+        if self._last is not None and self._last[:2] == (handle, snapshot.snapshot_id):
+            return self._last[2]
+        plan = self._feed.plan(handle, snapshot)
+        self._last = handle, snapshot.snapshot_id, plan
+        return plan
+
+
 def snapshot_pairs(
     handle: TableHandle, metadata: TableMetadata, start: Snapshot | None, end: Snapshot
 ) -> Sequence[Pair]:

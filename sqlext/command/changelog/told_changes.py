@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.types import StructType as SparkStruct
 
-from sqlext.command.changelog.changes import ChangeFeed
+from sqlext.command.changelog.changes import ChangeFeed, PlansInOrder
 from sqlext.command.changelog.few_changes import few_changes
 from sqlext.command.environment import Environment
 from sqlext.spark.catalog.arrow_types import to_arrow_schema
@@ -41,13 +41,14 @@ class TableChanges:
         Raises as `ChangeFeed.sql`, and errors of a scan.
         """
         told: list[pa.Table] = []
+        plans = PlansInOrder(self._environment)
         columns: Mapping[str, Any] = {}
         limits = Thresholds.of(arguments.get("plan_settings", {}))
         rows_left, bytes_left = limits.table_changes_rows, limits.driver_bytes
 
         def tell(handle: TableHandle, before: Snapshot | None, after: Snapshot, ordinal: int) -> str | None:
             nonlocal columns, rows_left, bytes_left
-            found = few_changes(self._environment, handle, before, after, rows_left)
+            found = few_changes(self._environment, handle, before, after, rows_left, plans)
             if found is None or found.nbytes > bytes_left:
                 return None
             rows_left -= found.num_rows
