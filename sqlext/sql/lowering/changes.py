@@ -21,7 +21,7 @@ from sqlext.spec.types import (
     Type,
 )
 from sqlext.sql.lowering.compared_value import can_compare, compared_row
-from sqlext.sql.lowering.text import union_all
+from sqlext.sql.lowering.union import union_all
 from sqlext.sql.tokens.quoting import quote_identifier, quote_string
 
 CHANGE_TYPE = "_change_type"

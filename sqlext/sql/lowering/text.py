@@ -10,8 +10,6 @@ from sqlext.sql.statements.statement import Slice
 from sqlext.sql.syntax.type_text import spark_type_text
 from sqlext.sql.tokens.quoting import quote_identifier, quote_name
 
-_UNION = "\nUNION ALL\n"
-_MOST_IN_A_CHAIN = 32
 _HEX = "[0-9a-fA-F]"
 _ANY_UUID = f"^(?:urn:)?(?:uuid:)?[{{]?({_HEX}{{8}})-?({_HEX}{{4}})-?({_HEX}{{4}})-?({_HEX}{{4}})-?({_HEX}{{12}})[}}]?$"
 
@@ -19,18 +17,6 @@ _ANY_UUID = f"^(?:urn:)?(?:uuid:)?[{{]?({_HEX}{{8}})-?({_HEX}{{4}})-?({_HEX}{{4}
 def with_ctes(ctes: Slice | None, query: str) -> str:
     """The query after the statement's own WITH."""
     return query if ctes is None else f"{ctes.text}\n{query}"
-
-
-def union_all(queries: Sequence[str]) -> str:
-    """All rows of the queries; none for no query.
-
-    Of many it is a tree, as Spark goes through a chain of them by one call of itself for each, and ends in a
-    StackOverflowError at a thousand.
-    """
-    while len(queries) > _MOST_IN_A_CHAIN:
-        chains = range(0, len(queries), _MOST_IN_A_CHAIN)
-        queries = [f"({union_all(queries[one : one + _MOST_IN_A_CHAIN])})" for one in chains]
-    return _UNION.join(queries)
 
 
 def aliased(relation: str, alias: str | None) -> str:

@@ -10,7 +10,7 @@ from pyspark.sql import SparkSession
 from session.changelogs.change_folding import require_folds, snapshots_of
 from session.changelogs.test_few_changes import COLUMNS, STATEMENTS
 from sessions import planned
-from sqlext.sql.lowering.text import union_all
+from sqlext.sql.lowering.union import union_all
 
 TABLES = {
     "v2": (COLUMNS, ", PRIMARY KEY (id, k)", "'format-version'='2'"),

@@ -8,7 +8,7 @@ from dataclasses import replace
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import IntegerType, MapType, NestedField, StringType
 from sqlext.sql.lowering.changes import ChangeStep, change_schema, images, lower_changes
-from sqlext.sql.lowering.text import union_all
+from sqlext.sql.lowering.union import union_all
 
 PLAIN = Schema((NestedField(1, "id", IntegerType()), NestedField(2, "a`b", StringType())))
 KEYED = Schema((NestedField(1, "id", IntegerType(), required=True),), identifier_field_ids=(1,))
