@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Literal, NamedTuple
 
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.types import BooleanType
 
 from sqlext.catalog.identifier import in_backticks, name_parts
 from sqlext.errors import NotFoundError, UnsupportedError
@@ -103,21 +104,22 @@ def merge(
 ) -> MergeCounts:
     """Merges the rows into the table by the statement MERGE, in one commit, and returns its counts.
 
-    In SQL the rows are `source`, and the table is `target`. `on` is a condition as text, or a list of columns that both
-    have and that are to be equal; null equals nothing. `when` are the clauses of the statement. With `schema_evolution`
-    columns of the rows that the table lacks are added to it.
+    In SQL the rows are `source`, and the table is `target`. `on` is a condition as text, or a column, or a list of
+    columns, that both have and that are to be equal; null equals nothing. A text that is the name of a column of the
+    rows is that column, unless it is BOOLEAN. `when` are the clauses of the statement. With `schema_evolution` columns
+    of the rows that the table lacks are added to it.
 
     Raises the errors of the statement, whose text begins with `MERGE INTO`, AnalysisError INVALID_NAME, ValueError for
     an empty list of columns, and UnsupportedError MERGE_RETURNS_COUNTS for clauses with RETURNING.
 
         >>> rows = spark.createDataFrame([(1, "Eva"), (3, "Kim")], "order_id INT, purchaser STRING")
-        >>> sqlext.merge(rows, "lake.db.orders", on=["order_id"])
+        >>> sqlext.merge(rows, "lake.db.orders", on="order_id")
         MergeCounts(affected=2, inserted=1, updated=1, deleted=0)
         >>> sqlext.merge(rows, "lake.db.orders", "target.order_id = source.order_id AND source.purchaser = 'Kim'",
         ...              "WHEN MATCHED THEN DELETE")
         MergeCounts(affected=1, inserted=0, updated=0, deleted=1)
     """
-    condition = on if isinstance(on, str) else " AND ".join(map(_equal, on))
+    condition = on if isinstance(on, str) and not _is_column(on, rows) else " AND ".join(map(_equal, _listed(on)))
     if not condition:
         raise ValueError("a MERGE needs a condition, or columns that are to be equal")
     if any(found[1] for found in _RETURNING.finditer(when)):
@@ -129,6 +131,15 @@ def merge(
     text = f"MERGE {evolution}INTO {target} AS target\nUSING {{source}} AS source\nON {condition}\n{clauses}"
     affected, inserted, updated, deleted = rows.sparkSession.sql(text, source=rows).collect()[0]
     return MergeCounts(affected, inserted, updated, deleted)
+
+
+def _is_column(text: str, rows: DataFrame) -> bool:
+    """Whether the text is a column's name, and cannot be a condition."""
+    return any(field.name.lower() == text.lower() and field.dataType != BooleanType() for field in rows.schema.fields)
+
+
+def _listed(columns: str | Iterable[str]) -> Iterable[str]:
+    return [columns] if isinstance(columns, str) else columns
 
 
 def _equal(column: str) -> str:

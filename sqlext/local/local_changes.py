@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sqlext.command.changelog.change_spans import Span, changelog_spans
-from sqlext.command.changelog.changes import ChangeFeed, snapshot_pairs
+from sqlext.command.changelog.changes import ChangeFeed, PlansInOrder, snapshot_pairs
 from sqlext.command.environment import Environment
 from sqlext.errors import UnsupportedError
 from sqlext.local.local_scan import columns_of, read_rows, rows_at
@@ -67,6 +67,7 @@ class _Reader:
         self._feed = feed
         self._handle = handle
         self._schema = schema
+        self._plans = PlansInOrder(environment)
         self._fields = [field for field in schema.fields if not isinstance(field.type, UnknownType)]
 
     def nothing(self) -> pa.Table:
@@ -107,7 +108,7 @@ class _Reader:
     def _plan(self, snapshot: Snapshot | None) -> ScanPlan:
         if snapshot is None:
             return ScanPlan()
-        plan = self._environment.scans.with_positions(self._version(snapshot), self._feed.plan(self._handle, snapshot))
+        plan = self._environment.scans.with_positions(self._version(snapshot), self._plans.plan(self._handle, snapshot))
         if plan is None:
             raise self._refused("it has equality deletes that only a join applies")
         return plan

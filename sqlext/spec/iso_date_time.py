@@ -63,8 +63,10 @@ def format_timestamp(units: int, units_per_second: int) -> str:
 
 
 def moment(milliseconds: int) -> str:
-    """Milliseconds since 1970 as ISO 8601 in UTC, with its `Z`."""
-    return f"{format_timestamp(milliseconds, 1000)}Z"
+    """Milliseconds since 1970 as ISO 8601 in UTC, always with three digits of a fraction and the `Z`: as texts, moments
+    of one century have one width and the order of time."""
+    seconds, fraction = divmod(milliseconds, 1000)
+    return f"{format_timestamp(seconds, 1)}.{fraction:03d}Z"
 
 
 def parse_date(text: str) -> int:

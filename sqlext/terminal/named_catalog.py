@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime, timedelta, timezone
 from functools import cached_property
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from sqlext.catalog.sql.connection import sqlite_path
 from sqlext.catalog.sql.stored_names import stored_catalog_names
 from sqlext.catalog.static_table import load_static_table
 from sqlext.errors import NotFoundError
+from sqlext.spec.iso_date_time import NANOS_PER_SECOND, parse_timestamptz
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.storage.file_io import FileIO
@@ -178,11 +179,13 @@ def _snapshot_as_of(name: str, metadata: TableMetadata, milliseconds: int) -> Sn
 
 
 def _milliseconds(text: str) -> int:
+    written = text.strip().replace(" ", "T", 1)
+    if "T" not in written:
+        written += "T00:00"
     try:
-        moment = datetime.fromisoformat(text.replace("Z", "+00:00"))
-        if moment.tzinfo is not None:
-            moment = moment.astimezone(timezone.utc).replace(tzinfo=None)
-        return (moment - datetime(1970, 1, 1)) // timedelta(milliseconds=1)
+        # By datetime it would depend on the version of Python which texts are times.
+        offset = "" if re.search(r"(?:Z|[+-]\d\d:\d\d)$", written) else "Z"
+        return parse_timestamptz(written + offset, NANOS_PER_SECOND) // 1_000_000
     except ValueError:
         told = f"{text} is no time: write it as 2026-01-31T12:00:00, in UTC, or with an offset"
         raise typer.BadParameter(told, param_hint="--at") from None

@@ -52,6 +52,7 @@ class CatalogContract:
     keeps_locations_apart = True
     undrops = True
     writes_metadata_files = True
+    has_metadata_tables = False
 
     @pytest.fixture
     def opener(self) -> Iterator[Opener]:
@@ -90,6 +91,20 @@ class CatalogContract:
         with pytest.raises(NotFoundError) as caught:
             catalog.list_tables(("nowhere",))
         assert caught.value.condition == "SCHEMA_NOT_FOUND"
+
+    def test_a_table_with_a_dot_in_its_name_is_no_namespace(self, catalog: Catalog) -> None:
+        dotted = TableIdentifier(DB, "dot.ted")
+        create(catalog, dotted)
+        assert catalog.list_tables(DB) == (dotted,)
+        # As Spark asks for the metadata table db.`dot.ted`.files.
+        below = TableIdentifier((*DB, "dot.ted"), "files")
+        if self.has_metadata_tables:
+            return
+        assert not catalog.table_exists(below)
+        for ask in (catalog.load_table, catalog.current_metadata_location, catalog.views.load_view):
+            with pytest.raises(NotFoundError) as caught:
+                ask(below)
+            assert caught.value.condition == "TABLE_OR_VIEW_NOT_FOUND"
 
     def test_a_table_is_made_once(self, catalog: Catalog) -> None:
         made = create(catalog)

@@ -84,6 +84,10 @@ class CatalogRecords:
     # tables and views
 
     def find(self, identifier: TableIdentifier) -> Record | None:
+        """The row; None without one. A namespace with a dot has none: it is what Spark takes a table with a dot in its
+        name for, where a metadata table or a branch of it is named."""
+        if any("." in level for level in identifier.namespace):
+            return None
         kind = "iceberg_type" if self._has_kinds else "NULL"
         rows = self._database.rows(
             f"SELECT {kind}, metadata_location FROM iceberg_tables WHERE {_OF_NAME}", *self._key(identifier)

@@ -27,15 +27,17 @@ _NET = "net"
 _EACH = "each"
 
 
-ToldChanges: TypeAlias = Callable[[TableHandle, Snapshot | None, Snapshot], str | None]
-"""The text of a relation of rows with their kinds: the changes of a table from one snapshot to another. None: a query
-has to find them."""
+ToldChanges: TypeAlias = Callable[[TableHandle, Snapshot | None, Snapshot, int], str | None]
+"""The text of a relation that has the changes of a table from one snapshot to another, as `ChangeStep.told`, with the
+ordinal given. None: a query has to find them."""
 
 
 class ChangeFeed:
     """Change feeds as SQL text for Spark; of the steps that `told` has no relation for, as a query."""
 
-    def __init__(self, environment: Environment, told: ToldChanges = lambda handle, before, after: None) -> None:
+    def __init__(
+        self, environment: Environment, told: ToldChanges = lambda handle, before, after, ordinal: None
+    ) -> None:
         self._environment = environment
         self._told = told
 
@@ -90,15 +92,15 @@ class ChangeFeed:
 
     def _step_of(self, handle: TableHandle, span: Span, ordinal: int) -> ChangeStep:
         """The changes of a span, from its stored changelog if it has one."""
+        stored = told = None
         if span.changelog is not None and self.has_changelog(handle, span.changelog):
-            relation: str | None = _relation(handle, span.changelog, changelog=True)
+            stored = _relation(handle, span.changelog, changelog=True)
         else:
-            relation = self._told(handle, span.before, span.after)
-        if relation is None:
+            told = self._told(handle, span.before, span.after, ordinal)
+        if stored is None and told is None:
             return self.step(handle, span.before, span.after, ordinal)
-        return ChangeStep(
-            None, _relation(handle, span.after), ordinal, span.after.snapshot_id, (), (), (), stored=relation
-        )
+        after = _relation(handle, span.after)
+        return ChangeStep(None, after, ordinal, span.after.snapshot_id, (), (), (), stored, told)
 
     def has_changelog(self, handle: TableHandle, snapshot: Snapshot) -> bool:
         """Whether the snapshot's changelog exists: another engine may have removed it as an orphan file."""
@@ -154,6 +156,28 @@ class ChangeFeed:
         """The scan plan of a snapshot, without predicate and metrics."""
         version: TableVersion = self._environment.catalogs.version(pinned_snapshot(handle, snapshot.snapshot_id))
         return self._environment.scans.plan(version, AlwaysTrue(), with_metrics=False)
+
+
+class PlansInOrder:
+    """Scan plans of a table's snapshots, as `ChangeFeed.plan`.
+
+    The last is kept, since the end of a step is the beginning of the next, and to list the files of a snapshot is most
+    of the cost of a small step.
+    """
+
+    def __init__(self, environment: Environment) -> None:
+        self._feed = ChangeFeed(environment)
+        self._last: tuple[TableHandle, int, ScanPlan] | None = None
+
+    def plan(self, handle: TableHandle, snapshot: Snapshot | None) -> ScanPlan:
+        """The plan; without a snapshot that of no file."""
+        if snapshot is None:
+            return ScanPlan()
+        if self._last is not None and self._last[:2] == (handle, snapshot.snapshot_id):
+            return self._last[2]
+        plan = self._feed.plan(handle, snapshot)
+        self._last = handle, snapshot.snapshot_id, plan
+        return plan
 
 
 def snapshot_pairs(

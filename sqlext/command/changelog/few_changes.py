@@ -7,12 +7,11 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
-from sqlext.command.changelog.changes import ChangeFeed
+from sqlext.command.changelog.changes import PlansInOrder
 from sqlext.command.environment import Environment
 from sqlext.scan.changed_rows import RowsOfFile, changed_rows
 from sqlext.scan.files.readable_files import require_allowed
 from sqlext.scan.row_changes import row_changes
-from sqlext.scan.scan_plan import ScanPlan
 from sqlext.spark.catalog.table_handle import TableHandle
 from sqlext.spec.manifests.position_set import position_array
 from sqlext.spec.metadata.snapshot import Snapshot
@@ -24,23 +23,29 @@ from sqlext.write.positioned_values import has_positioned_values, values_at
 
 
 def few_changes(
-    environment: Environment, handle: TableHandle, before: Snapshot | None, after: Snapshot, most: int
+    environment: Environment,
+    handle: TableHandle,
+    before: Snapshot | None,
+    after: Snapshot,
+    most: int,
+    plans: PlansInOrder | None = None,
 ) -> pa.Table | None:
-    """The changed rows, with the table's current columns followed by `ROW_KIND`, as in a change feed.
+    """The changed rows, with the table's current columns followed by `ROW_KIND`, as in a change feed. `plans` are those
+    of several calls, for steps in their order.
 
     None if there are more than `most`, or if only a query can find or read them. Raises errors of a scan.
     """
-    feed = ChangeFeed(environment)
+    plans = plans or PlansInOrder(environment)
     version = environment.catalogs.version(handle)
     schema = version.metadata.schema()
     key = [schema.column_path(id) for id in schema.identifier_field_ids]
     if not all(map(has_positioned_values, schema.fields)) or any(len(path) > 1 for path in key):
         return None
-    listed = ScanPlan() if before is None else feed.plan(handle, before), feed.plan(handle, after)
-    plans = [environment.scans.with_positions(version, plan) for plan in listed]
-    if plans[0] is None or plans[1] is None:
+    listed = plans.plan(handle, before), plans.plan(handle, after)
+    then, now = (environment.scans.with_positions(version, plan) for plan in listed)
+    if then is None or now is None:
         return None
-    changed = changed_rows(plans[0], plans[1], most)
+    changed = changed_rows(then, now, most)
     if changed is None or changed.bytes > environment.planning.thresholds.driver_bytes:
         return None
     files = [rows.file for rows in (*changed.went, *changed.came)]

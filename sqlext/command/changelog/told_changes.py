@@ -9,7 +9,7 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.types import StructType as SparkStruct
 
-from sqlext.command.changelog.changes import ChangeFeed
+from sqlext.command.changelog.changes import ChangeFeed, PlansInOrder
 from sqlext.command.changelog.few_changes import few_changes
 from sqlext.command.environment import Environment
 from sqlext.spark.catalog.arrow_types import to_arrow_schema
@@ -18,6 +18,7 @@ from sqlext.spark.catalog.table_handle import TableHandle
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.row_kind import ROW_KIND
 from sqlext.spec.schema import Schema
+from sqlext.sql.lowering.changes import TOLD_STEP
 from sqlext.sql.tokens.quoting import quote_name
 from sqlext.thresholds import Thresholds
 
@@ -33,29 +34,36 @@ class TableChanges:
 
     def sql(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """{"sql": …, "rows": …}: the feed of `ChangeFeed.sql`, in which the relation `__sqlext_told_changes`.`n` has
-        the rows of that number: their Spark schema, and record batches of Arrow in Base64.
+        the rows of that number: their Spark schema, and record batches of Arrow in Base64. It is one relation for the
+        small steps of all snapshots, so that Spark plans no more for many than for one.
 
         The driver computes up to `sqlext.plan.table-changes-rows` changes, of `sqlext.plan.driver-bytes` in memory.
         Raises as `ChangeFeed.sql`, and errors of a scan.
         """
-        rows: list[Mapping[str, Any]] = []
+        told: list[pa.Table] = []
+        plans = PlansInOrder(self._environment)
+        columns: Mapping[str, Any] = {}
         limits = Thresholds.of(arguments.get("plan_settings", {}))
         rows_left, bytes_left = limits.table_changes_rows, limits.driver_bytes
 
-        def told(handle: TableHandle, before: Snapshot | None, after: Snapshot) -> str | None:
-            nonlocal rows_left, bytes_left
-            found = few_changes(self._environment, handle, before, after, rows_left)
+        def tell(handle: TableHandle, before: Snapshot | None, after: Snapshot, ordinal: int) -> str | None:
+            nonlocal columns, rows_left, bytes_left
+            found = few_changes(self._environment, handle, before, after, rows_left, plans)
             if found is None or found.nbytes > bytes_left:
                 return None
             rows_left -= found.num_rows
             bytes_left -= found.nbytes
-            schema = self._environment.catalogs.version(handle).metadata.schema()
-            columns = dict(schema_to_spark(Schema((*schema.fields, ROW_KIND))))
-            arrow = to_arrow_schema(SparkStruct.fromJson(columns))
-            rows.append({"schema": columns, "batches": _batches(found.cast(arrow))})
-            return quote_name((_RELATION, str(len(rows) - 1)))
+            for field, value in zip(TOLD_STEP, (ordinal, after.snapshot_id), strict=True):
+                found = found.append_column(field.name, pa.repeat(value, found.num_rows))
+            if not told:
+                schema = self._environment.catalogs.version(handle).metadata.schema()
+                columns = schema_to_spark(Schema((*schema.fields, ROW_KIND, *TOLD_STEP)))
+            told.append(found.cast(to_arrow_schema(SparkStruct.fromJson(dict(columns)))))
+            return quote_name((_RELATION, "0"))
 
-        return {"sql": ChangeFeed(self._environment, told).sql(arguments), "rows": rows}
+        text = ChangeFeed(self._environment, tell).sql(arguments)
+        rows = [{"schema": columns, "batches": _batches(pa.concat_tables(told))}] if told else []
+        return {"sql": text, "rows": rows}
 
 
 def _batches(rows: pa.Table) -> list[str]:

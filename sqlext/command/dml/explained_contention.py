@@ -55,7 +55,7 @@ def told(snapshot: Snapshot) -> str:
 
 def _commits(environment: Environment, explained: Explanation) -> str:
     target = explained.target
-    to = f"branch {target.destination.branch} of {target.name}"
+    to = f"branch {target.destination.branch} of {path_text(_path(target))}"
     if target.destination.wap_id is not None:
         to = f"{target.name}, staged under the id {target.destination.wap_id}"
     if environment.is_in_transaction:
@@ -64,6 +64,11 @@ def _commits(environment: Environment, explained: Explanation) -> str:
     if environment.catalogs.group_commit(target.name.catalog) is not None:
         text += "; statements that commit at the same time share it (group commit)"
     return text + ("; 1 more if compaction is due then" if _compacts(target) else "")
+
+
+def _path(target: Target) -> tuple[str, ...]:
+    """The table's name without the branch that the statement's may end in."""
+    return (target.name.catalog, *target.table.identifier.namespace, target.table.identifier.name)
 
 
 def _compacts(target: Target) -> bool:
@@ -138,7 +143,7 @@ def _in_the_way(environment: Environment, spark: SparkSession, target: Target) -
     """What others have committed since the session's transaction has read the table, and what this application has
     running or waiting on it."""
     metadata, session = target.table.metadata, session_id(spark)
-    parts = (target.name.catalog, *target.table.identifier.namespace, target.table.identifier.name)
+    parts = _path(target)
     lines = [f"{told(one)}, committed since the transaction has read the table" for one in _since(environment, target)]
     others = environment.transactions.changing(parts, besides=session)
     if others:

@@ -21,6 +21,7 @@ from sqlext.spec.types import (
     Type,
 )
 from sqlext.sql.lowering.compared_value import can_compare, compared_row
+from sqlext.sql.lowering.union import union_all
 from sqlext.sql.tokens.quoting import quote_identifier, quote_string
 
 CHANGE_TYPE = "_change_type"
@@ -28,9 +29,15 @@ ORDINAL = "_change_ordinal"
 SNAPSHOT_ID = "_commit_snapshot_id"
 INSERT, DELETE, UPDATE_BEFORE, UPDATE_AFTER = "INSERT", "DELETE", "UPDATE_BEFORE", "UPDATE_AFTER"
 ROW_KINDS = {INSERT: "+I", DELETE: "-D", UPDATE_BEFORE: "-U", UPDATE_AFTER: "+U"}
-_UNION = "\nUNION ALL\n"
 # Spark's names of them (connector.catalog.Changelog).
 _KINDS = {INSERT: "insert", DELETE: "delete", UPDATE_BEFORE: "update_preimage", UPDATE_AFTER: "update_postimage"}
+
+
+TOLD_STEP = (
+    NestedField(2147483440, "__sqlext_ordinal", IntegerType(), required=True),
+    NestedField(2147483441, "__sqlext_snapshot", LongType(), required=True),
+)
+"""The columns after the kind that tell of which step a row is: its ordinal and its snapshot."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +45,8 @@ class ChangeStep:
     """The changes of one snapshot, or between two. `before` and `after` are the relations' texts; None: no rows.
 
     The paths are those of `ChangedFiles`. `stored`, the text of a relation of rows with their kinds, has the changes
-    instead if it is set; so do `parts` together, less the rows that one inserts and another deletes.
+    instead if it is set, or `told`, one of the rows of several steps with the columns `TOLD_STEP`; so do `parts`
+    together, less the rows that one inserts and another deletes.
     """
 
     before: str | None
@@ -49,6 +57,7 @@ class ChangeStep:
     added: Sequence[str]
     touched: Sequence[str]
     stored: str | None = None
+    told: str | None = None
     parts: Sequence[ChangeStep] = ()
 
 
@@ -65,14 +74,18 @@ def change_schema(schema: Schema) -> Schema:
 
 
 def lower_changes(steps: Sequence[ChangeStep], schema: Schema) -> str:
-    """A SELECT of the changes: the table's columns, then the change type, the step's ordinal and the snapshot id."""
+    """A SELECT of the changes: the table's columns, then the change type, the step's ordinal and the snapshot id.
+
+    A relation of told rows is read once, with the rows of all its steps."""
     columns = [quote_identifier(field.name) for field in schema.fields]
-    told = [_stored(step, columns) for step in steps if step.stored is not None]
-    found = [part for step in steps if step.stored is None for part in _step(step, columns, schema)]
+    told = [_told(relation, columns) for relation in dict.fromkeys(step.told for step in steps) if relation is not None]
+    told += [_stored(step, step.stored, columns) for step in steps if step.stored is not None]
+    to_find = [step for step in steps if step.told is None and step.stored is None]
+    found = [part for step in to_find for part in _step(step, columns, schema)]
     keys = [quote_identifier(field.name) for field in schema.identifier_fields]
     if found and keys:
-        found = [with_updates(_UNION.join(found), columns, keys)]
-    return _UNION.join([*told, *found]) or _nothing(steps, columns)
+        found = [with_updates(union_all(found), columns, keys)]
+    return union_all([*told, *found]) or _nothing(steps, columns)
 
 
 def lower_kinds(changes: str, schema: Schema) -> str:
@@ -120,11 +133,19 @@ def _kind_names(kinds: Mapping[str, str] = _KINDS) -> str:
     return f"CASE `{CHANGE_TYPE}` {branches} END"
 
 
-def _stored(step: ChangeStep, columns: Sequence[str]) -> str:
+def _stored(step: ChangeStep, relation: str, columns: Sequence[str]) -> str:
+    return _with_kinds(relation, columns, str(step.ordinal), f"{step.snapshot_id}L")
+
+
+def _told(relation: str, columns: Sequence[str]) -> str:
+    return _with_kinds(relation, columns, *(quote_identifier(field.name) for field in TOLD_STEP))
+
+
+def _with_kinds(relation: str, columns: Sequence[str], ordinal: str, snapshot_id: str) -> str:
     changes = " ".join(f"WHEN '{kind}' THEN '{change}'" for change, kind in ROW_KINDS.items())
     return (
         f"SELECT {', '.join(columns)}, CASE `{ROW_KIND.name}` {changes} END AS `{CHANGE_TYPE}`,"
-        f" {step.ordinal} AS `{ORDINAL}`, {step.snapshot_id}L AS `{SNAPSHOT_ID}` FROM {step.stored}"
+        f" {ordinal} AS `{ORDINAL}`, {snapshot_id} AS `{SNAPSHOT_ID}` FROM {relation}"
     )
 
 
@@ -152,8 +173,10 @@ def images(step: ChangeStep, columns: Sequence[str]) -> tuple[list[str], list[st
     if step.parts:
         pairs = [images(part, columns) for part in step.parts]
         return [row for went, _ in pairs for row in went], [row for _, came in pairs for row in came]
-    if step.stored is not None:
-        rows = f"SELECT {', '.join(columns)} FROM {step.stored} WHERE `{ROW_KIND.name}` IN"
+    relation = step.stored or step.told
+    if relation is not None:
+        own = "" if step.told is None else f"`{TOLD_STEP[1].name}` = {step.snapshot_id}L AND "
+        rows = f"SELECT {', '.join(columns)} FROM {relation} WHERE {own}`{ROW_KIND.name}` IN"
         return [f"{rows} ('-U', '-D')"], [f"{rows} ('+I', '+U')"]
     went = _rows(step.before, columns, step.removed), _difference(step, columns, gone=True)
     came = _rows(step.after, columns, step.added), _difference(step, columns, gone=False)
@@ -182,7 +205,7 @@ def _difference(step: ChangeStep, columns: Sequence[str], *, gone: bool) -> str 
 
 def _without(rows: Sequence[str], others: Sequence[str]) -> list[str]:
     """The rows minus the others, as multisets."""
-    return [f"({' UNION ALL '.join(rows)}) EXCEPT ALL ({' UNION ALL '.join(others)})"]
+    return [f"({union_all(rows)}) EXCEPT ALL ({union_all(others)})"]
 
 
 def _without_compared(rows: Sequence[str], others: Sequence[str], columns: Sequence[str], compared: str) -> list[str]:
@@ -190,7 +213,7 @@ def _without_compared(rows: Sequence[str], others: Sequence[str], columns: Seque
     number."""
 
     def numbered(relations: Sequence[str]) -> str:
-        told = f"SELECT *, {compared} AS `__sqlext_row` FROM ({_UNION.join(relations)})"
+        told = f"SELECT *, {compared} AS `__sqlext_row` FROM ({union_all(relations)})"
         number = "row_number() OVER (PARTITION BY `__sqlext_row` ORDER BY `__sqlext_row`)"
         return f"SELECT *, {number} AS `__sqlext_number` FROM ({told})"
 

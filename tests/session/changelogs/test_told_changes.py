@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from session.changelogs.change_folding import require_folds, snapshots_of
 from session.changelogs.test_few_changes import COLUMNS, STATEMENTS
 from sessions import planned
+from sqlext.sql.lowering.union import union_all
 
 TABLES = {
     "v2": (COLUMNS, ", PRIMARY KEY (id, k)", "'format-version'='2'"),
@@ -49,6 +50,29 @@ def test_told_changes_are_those_of_a_query(spark: SparkSession, table_name: str,
                 assert [(field.name, field.dataType) for field in spark.sql(query).schema] == [
                     (field.name, field.dataType) for field in schema
                 ]
+
+
+def test_told_changes_of_many_snapshots_are_one_relation(spark: SparkSession, table_name: str) -> None:
+    spark.sql(f"CREATE TABLE {table_name} (id INT, v STRING, PRIMARY KEY (id)) TBLPROPERTIES ('write-only'='true')")
+    for number in range(5):
+        spark.sql(f"UPSERT INTO {table_name} VALUES (1, 'v{number}'), ({number + 2}, 'new')")
+    changes = spark.sql(f"SELECT * FROM table_changes('{table_name}')")
+    plan = changes._jdf.queryExecution().analyzed().toString()  # type: ignore[operator]
+    assert plan.count("LocalRelation") == 1
+    assert Counter(changes.collect()) == Counter(
+        (id, v, kind, ordinal, snapshot)
+        for ordinal, snapshot in enumerate(snapshots_of(spark, table_name))
+        for id, v, kind in (
+            (ordinal + 2, "new", "INSERT"),
+            (1, f"v{ordinal}", "UPDATE_AFTER" if ordinal else "INSERT"),
+            *([(1, f"v{ordinal - 1}", "UPDATE_BEFORE")] if ordinal else []),
+        )
+    )
+
+
+def test_a_query_of_thousands_of_steps_is_analyzed(spark: SparkSession) -> None:
+    steps = union_all([f"SELECT {number} AS n" for number in range(2_000)])
+    assert spark.sql(steps).columns == ["n"]
 
 
 def test_told_changes_are_read_by_no_job_of_their_own(spark: SparkSession, table_name: str) -> None:

@@ -40,6 +40,18 @@ def test_rows_are_upserted_by_default(spark: SparkSession, table: str) -> None:
     assert spark.table(f"{table}.snapshots").count() <= snapshots + 1
 
 
+def test_the_name_of_a_column_is_that_column(spark: SparkSession, table: str) -> None:
+    rows = spark.createDataFrame([(2, "B", False), (4, "D", True)], "id INT, v STRING, late BOOLEAN")
+    insert = (
+        "WHEN MATCHED THEN UPDATE SET v = source.v WHEN NOT MATCHED THEN INSERT (id, v) VALUES (source.id, source.v)"
+    )
+    assert sqlext.merge(rows, table, "ID", insert) == (2, 1, 1, 0)
+    assert sqlext.merge(rows.where("late"), table, "late", "WHEN MATCHED THEN DELETE").deleted == 4, "it is a condition"
+    spark.sql(f"ALTER TABLE {table} ADD COLUMN `a = b` INT")
+    odd = spark.sql("SELECT 5 AS id, 'E' AS v, 1 AS `a = b`")
+    assert sqlext.merge(odd, table, "a = b").inserted == 1
+
+
 def test_clauses_are_those_of_the_statement(spark: SparkSession, table: str) -> None:
     rows = spark.createDataFrame([(1, "x{y}"), (2, None), (9, "'z'")], "id INT, v STRING")
     when = """

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 
 import pytest
 from hypothesis import given
@@ -23,6 +24,15 @@ def test_civil_date_agrees_with_datetime(date: datetime.date) -> None:
 def test_dates_beyond_datetime_round_trip(days: int) -> None:
     assert iso.days_from_civil(*iso.civil_date(days)) == days
     assert iso.parse_date(iso.format_date(days)) == days
+
+
+@given(st.lists(st.integers(0, 253_402_300_799_999), min_size=2, max_size=2))
+def test_moments_have_one_width_and_sort_as_texts(given: list[int]) -> None:
+    texts = [iso.moment(milliseconds) for milliseconds in given]
+    # Python 3.10 reads fractions of three or six digits alone.
+    assert all(re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", text) for text in texts)
+    assert [iso.parse_timestamptz(text, 1000) for text in texts] == given
+    assert sorted(texts) == [iso.moment(milliseconds) for milliseconds in sorted(given)]
 
 
 @given(st.integers(-(2**63), 2**63 - 1), st.sampled_from([1_000_000, 1_000_000_000]))

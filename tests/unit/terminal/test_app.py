@@ -89,6 +89,29 @@ def test_an_earlier_version_is_chosen_by_id_branch_tag_or_time(run: CommandLine,
     assert before.startswith("SNAPSHOT_NOT_FOUND: The snapshot as of 1999-01-01T00:00:00 UTC of lake.db.orders cannot")
 
 
+@pytest.mark.parametrize(
+    ("given", "read"),
+    [
+        ("1999-01-01", "1999-01-01T00:00:00"),
+        ("1999-01-01 12:30", "1999-01-01T12:30:00"),
+        ("1999-01-01T12:30:00Z", "1999-01-01T12:30:00"),
+        ("1999-01-01T12:30:00.5Z", "1999-01-01T12:30:00.5"),
+        ("1999-01-01T12:30:00.123456789", "1999-01-01T12:30:00.123"),
+        ("1999-01-01 00:30:00+02:00", "1998-12-31T22:30:00"),
+        ("1999-01-01T12:30:00.25-05:30", "1999-01-01T18:00:00.25"),
+    ],
+)
+def test_times_are_read_alike_on_all_pythons(run: CommandLine, given: str, read: str) -> None:
+    assert f"The snapshot as of {read} UTC of" in run("cat", "db.orders", "--at", given, code=1).error
+
+
+@pytest.mark.parametrize(
+    "given", ["", "noon", "12:30", "1999-02-30", "19990101", "1999-W01-1", "1999-01-01T", "1999-01-01T25:00"]
+)
+def test_what_is_no_time_is_told(run: CommandLine, given: str) -> None:
+    assert "no time" in run("cat", "db.orders", "--at", given, code=2).error
+
+
 def test_a_version_ends_a_name_as_in_sql(run: CommandLine, lake: Lake) -> None:
     first, second, _ = lake.load("orders").metadata.snapshots
     lake.commit(CreateReference("old", "tag", first.snapshot_id), "orders")

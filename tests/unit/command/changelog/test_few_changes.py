@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from sqlext.command.changelog.changes import ChangeFeed
+from sqlext.command.changelog.changes import ChangeFeed, PlansInOrder
 from sqlext.command.changelog.few_changes import few_changes
 from sqlext.command.plan.planning import Planning
 from sqlext.commit.actions.schema_change import ChangeSchema
@@ -72,6 +73,22 @@ def test_equality_deletes_are_resolved_to_positions(lake: Lake) -> None:
     assert _changes(lake, one, two) == [(1, 0.0, "-U"), (1, 5.0, "+U")]
     assert _changes(lake, two, three) == [(1, 5.0, "-U"), (1, 6.0, "+U"), (3, 3.0, "+I")]
     assert _changes(lake, one, three) == [(1, 0.0, "-U"), (1, 6.0, "+U"), (3, 3.0, "+I")]
+
+
+def test_of_steps_in_their_order_each_snapshot_is_planned_once(lake: Lake) -> None:
+    lake.create(KEYED.format(2))
+    for number in range(4):
+        lake.upsert(id=[1, number + 2], d=[float(number), 0.0])
+    handle, _ = ChangeFeed(lake.environment).table(("lake", *NAMESPACE, "t"))
+    plans = PlansInOrder(lake.environment)
+    for before, after in pairwise((None, *_snapshots(lake))):
+        assert after is not None
+        told = few_changes(lake.environment, handle, before, after, 100, plans)
+        assert told is not None
+        assert told.equals(few_changes(lake.environment, handle, before, after, 100))
+        assert plans.plan(handle, after) is plans.plan(handle, after)
+    one, two, *_ = _snapshots(lake)
+    assert plans.plan(handle, one).by_path().keys() < plans.plan(handle, two).by_path().keys()
 
 
 def test_where_only_a_query_can_tell(lake: Lake) -> None:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import IntegerType, MapType, NestedField, StringType
-from sqlext.sql.lowering.changes import ChangeStep, change_schema, lower_changes
+from sqlext.sql.lowering.changes import ChangeStep, change_schema, images, lower_changes
+from sqlext.sql.lowering.union import union_all
 
 PLAIN = Schema((NestedField(1, "id", IntegerType()), NestedField(2, "a`b", StringType())))
 KEYED = Schema((NestedField(1, "id", IntegerType(), required=True),), identifier_field_ids=(1,))
@@ -45,6 +49,40 @@ def test_touched_files_are_compared_by_their_places() -> None:
 def test_a_key_makes_updates() -> None:
     assert "UPDATE_BEFORE" in lower_changes([_step(added=("f1",))], KEYED)
     assert "UPDATE_BEFORE" not in lower_changes([_step(added=("f1",))], PLAIN)
+
+
+def test_told_rows_of_several_steps_are_read_once() -> None:
+    told = [replace(_step(), ordinal=ordinal, snapshot_id=70 + ordinal, told="rows") for ordinal in range(3)]
+    text = lower_changes([*told, _step(added=("f1",))], PLAIN)
+    assert text.count("FROM rows") == 1
+    assert "`__sqlext_ordinal` AS `_change_ordinal`, `__sqlext_snapshot` AS `_commit_snapshot_id` FROM rows" in text
+    went, came = images(told[1], ["`id`"])
+    assert (went, came) == (
+        ["SELECT `id` FROM rows WHERE `__sqlext_snapshot` = 71L AND `_row_kind` IN ('-U', '-D')"],
+        ["SELECT `id` FROM rows WHERE `__sqlext_snapshot` = 71L AND `_row_kind` IN ('+I', '+U')"],
+    )
+
+
+def test_many_steps_are_no_deep_chain() -> None:
+    def most_in_a_chain(query: str) -> int:
+        depth, chains, most = 0, {0: 1}, 1
+        for word in query.replace("(", " ( ").replace(")", " ) ").replace("UNION ALL", "UNION_ALL").split():
+            if word == "(":
+                depth += 1
+                chains[depth] = 1
+            elif word == ")":
+                depth -= 1
+            elif word == "UNION_ALL":
+                chains[depth] += 1
+                most = max(most, chains[depth])
+        return most
+
+    for number in (1, 32, 33, 1_024, 1_025, 5_000):
+        text = union_all([f"SELECT {one}" for one in range(number)])
+        assert [int(one) for one in re.findall(r"SELECT (\d+)", text)] == list(range(number))
+        assert most_in_a_chain(text) <= 32
+    for change in (_step(added=("f1",)), _step(removed=("f1",), added=("f2",)), _step(touched=("f1",))):
+        assert most_in_a_chain(lower_changes([change] * 2_000, KEYED)) <= 32
 
 
 def test_no_change_is_no_row() -> None:
