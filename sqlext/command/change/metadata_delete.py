@@ -17,6 +17,7 @@ from sqlext.command.plan.change_plan import Writer
 from sqlext.command.write_operation import WriteOperation, begin_write
 from sqlext.commit.actions.overwrite import OverwriteFiles
 from sqlext.commit.actions.overwrite_rows import OverwriteRows
+from sqlext.commit.loop.transaction import CommitOutcome
 from sqlext.scan.filter.file_filter import FileFilter
 from sqlext.scan.scan_plan import FileScanTask, deletes_all_rows
 from sqlext.spark.query.lowered_sql import log_lowered
@@ -50,10 +51,11 @@ def delete_everything(
     environment: Environment, spark: SparkSession, target: Target, change: RowChange, writer: Writer
 ) -> Counts:
     """Removes all files, delete files and concurrently added ones included; see `CarryOut`."""
-    live = spark.sql(f"SELECT count(*) FROM {target.relation}").collect()[0][0]
-    if target.version.snapshot is not None:
-        commit_change(environment, target, OverwriteFiles(delete_all=True))
-    return Counts(deleted=live)
+    live = _count(spark, target.relation)
+    if target.version.snapshot is None:
+        return Counts(deleted=live)
+    outcome = commit_change(environment, target, OverwriteFiles(delete_all=True))
+    return Counts(deleted=_removed(spark, target, outcome, live))
 
 
 def metadata_delete(
@@ -74,9 +76,10 @@ def metadata_delete(
     with operation.cleaned_on_failure():
         positions = _positions(spark, change, covered.undecided)
         action = covered_removal(target, operation, row_filter, covered, positions)
-    if action is not None:
-        commit_change(environment, target, action)
-    return Counts(deleted=deleted + sum(len(bitmap) for bitmap in positions.values()))
+    deleted += sum(len(bitmap) for bitmap in positions.values())
+    if action is None:
+        return Counts(deleted=deleted)
+    return Counts(deleted=_removed(spark, target, commit_change(environment, target, action), deleted))
 
 
 def covered_removal(
@@ -106,6 +109,20 @@ def covered_removal(
         referenced_data_files=frozenset(partial),
         base_snapshot_id=None if snapshot is None else snapshot.snapshot_id,
     )
+
+
+def _removed(spark: SparkSession, target: Target, outcome: CommitOutcome, planned: int) -> int:
+    """The rows that the commit removed: those of files which others have added since the plan are among them."""
+    planned_on, snapshot = target.version.snapshot, outcome.snapshot
+    parent = None if snapshot is None else snapshot.parent_snapshot_id
+    if snapshot is None or parent is None or planned_on is None or parent == planned_on.snapshot_id:
+        return planned
+    before, after = (_count(spark, target.relation_at(outcome.table, id)) for id in (parent, snapshot.snapshot_id))
+    return before - after
+
+
+def _count(spark: SparkSession, relation: str) -> int:
+    return int(spark.sql(f"SELECT count(*) FROM {relation}").collect()[0][0])
 
 
 def _live_rows(spark: SparkSession, target: Target, tasks: Sequence[FileScanTask]) -> int:

@@ -22,6 +22,7 @@ from sqlext.commit.actions.batch_commit import CommitOnce
 from sqlext.commit.actions.recorded_action import RecordedAction, Recorder
 from sqlext.commit.actions.row_delta import RowDelta
 from sqlext.commit.actions.schema_change import WriteWithSchema
+from sqlext.commit.loop.transaction import CommitOutcome
 from sqlext.commit.snapshot.deletion_vectors import DeletedRows
 from sqlext.commit.state.identity_change import counting
 from sqlext.errors import AnalysisError, StaleRead, ValidationConflict
@@ -75,13 +76,19 @@ class Target:
     def relation(self) -> str:
         """The table in lowered SQL, pinned to this version."""
         file, branch = self.table.metadata_location.rpartition("/")[2], self.destination.branch
-        pin = Pin(file, None if branch == MAIN_BRANCH else branch)
+        return self._at(Pin(file, None if branch == MAIN_BRANCH else branch))
+
+    def relation_at(self, table: LoadedTable, snapshot_id: int) -> str:
+        """The rows of a snapshot of a later version of the table, in lowered SQL."""
+        return self._at(Pin(table.metadata_location.rpartition("/")[2], snapshot_id=snapshot_id))
+
+    def _at(self, pin: Pin) -> str:
         return f"{'.'.join(quote_identifier(p) for p in self.name.parts)} VERSION AS OF {quote_string(pin.version)}"
 
 
-def commit_change(environment: Environment, target: Target, action: Action) -> None:
+def commit_change(environment: Environment, target: Target, action: Action) -> CommitOutcome:
     """Commits `action` to the target, together with the state of identity columns, the columns that the statement adds
-    and the batch that it is.
+    and the batch that it is; what came of it.
 
     Raises BatchRanBefore if the target has the batch, and otherwise as `Environment.commit`, but no StaleRead after
     `write.conflict.max-reruns` reruns: ValidationConflict.
@@ -100,7 +107,7 @@ def commit_change(environment: Environment, target: Target, action: Action) -> N
     if target.recorder is not None and target.destination.wap_id is None:
         action = RecordedAction(action, target.recorder)
     try:
-        environment.commit(target.name.catalog, base, action, target.destination)
+        outcome = environment.commit(target.name.catalog, base, action, target.destination)
         if environment.committed is not None:
             environment.committed(StatementCommit(target.name.catalog, base, action, target.destination, is_append))
         if environment.batch is not None:
@@ -109,6 +116,7 @@ def commit_change(environment: Environment, target: Target, action: Action) -> N
         if may_rerun(environment, target):
             raise
         raise conflict.as_kind(ValidationConflict) from None
+    return outcome
 
 
 def with_key(metadata: TableMetadata, ids: Sequence[int]) -> TableMetadata:
