@@ -31,7 +31,8 @@ class Disagreement(AssertionError):
 
 @dataclass
 class CrossReading:
-    """Makes tables in one warehouse and compares; `skipped` counts what readers did not go along with, and why."""
+    """Makes tables in one warehouse and compares; `skipped` counts what readers did not go along with, and why, `read`
+    the tables that each has read, of `tables`."""
 
     spark: SparkSession
     iceberg: IcebergJudge
@@ -39,10 +40,12 @@ class CrossReading:
     namespace: str = "db"
     skipped: Counter[str] = field(default_factory=Counter)
     read: Counter[str] = field(default_factory=Counter)
+    tables: int = 0
     _beside: ThreadPoolExecutor = field(default_factory=lambda: ThreadPoolExecutor(1))
 
     def run(self, seed: int, statements: int = STATEMENTS) -> None:
         """Raises Disagreement, whose text replays the table."""
+        self.tables += 1
         table = f"lake.{self.namespace}.crossread_{seed}"
         done: list[str] = []
         self._generate_code(seed % 4 == 0)

@@ -30,6 +30,9 @@ def test_random_table(reading: CrossReading, monkeypatch: pytest.MonkeyPatch, se
 
 
 def test_every_reader_had_its_turn(reading: CrossReading) -> None:
-    """A reader that goes along with no table would be silent about all of them."""
+    """A reader that goes along with no table would be silent about all of them; of the few tables of a day it may go
+    along with none, and then it has said why of each."""
     for name in ("Iceberg", "PyIceberg", "Polars", "DuckDB"):
-        assert reading.read[name] > 0, reading.skipped
+        left_out = sum(count for reason, count in reading.skipped.items() if reason.startswith(f"{name}: "))
+        assert reading.read[name] + left_out >= reading.tables > 0, (name, reading.skipped)
+        assert reading.read[name] or reading.tables < len(SEEDS), (name, reading.skipped)
