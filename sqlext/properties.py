@@ -395,7 +395,7 @@ _OF_KEYS = frozenset({KEY_ENFORCED.name, KEY_RELY, UPSERT_ENABLED.name, UPSERT_M
 _OF_WRITES = ("write.", "commit.", "gc.")
 _OF_BATCHES = "sqlext.txn."
 _OF_CLONES = "sqlext.clone."
-_OF_IDENTITIES = ("sqlext.identity-mark.", "sqlext.identity-floor.")
+_OF_IDENTITIES = ("sqlext.identity-mark.", "sqlext.identity-floor.", "sqlext.identity-reserved.")
 
 
 def kept_by_replace(name: str) -> bool:

@@ -4,7 +4,8 @@ table properties, each by field id.
 `sqlext.identity.<field id>` is the definition, such as `ALWAYS START WITH 1 INCREMENT BY 1`.
 `sqlext.identity-mark.<field id>` is the furthest value that commits have added, and `sqlext.identity-floor.<field id>`
 the furthest one that SYNC IDENTITY has found: a REST catalog cannot refuse a commit for a changed property, so the two
-are never written by the same commits. Values behind both are given next.
+are never written by the same commits. Values behind both are given next. `sqlext.identity-reserved.<field id>` is the
+commit that last reserved values.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from dataclasses import dataclass
 IDENTITY_PREFIX = "sqlext.identity."
 MARK_PREFIX = "sqlext.identity-mark."
 FLOOR_PREFIX = "sqlext.identity-floor."
-STATE_PREFIXES = (MARK_PREFIX, FLOOR_PREFIX)
+RESERVED_PREFIX = "sqlext.identity-reserved."
+STATE_PREFIXES = (MARK_PREFIX, FLOOR_PREFIX, RESERVED_PREFIX)
 
 LEAST, GREATEST = -(2**63), 2**63 - 1
 _TEXT = re.compile(r"(ALWAYS|BY DEFAULT) START WITH (-?[0-9]+) INCREMENT BY (-?[0-9]+)")

@@ -356,6 +356,8 @@ def test_a_table_made_anew_and_a_changed_key_stop_the_query(
 
     query = writer.trigger(processingTime="100 milliseconds").toTable(table_name)
     try:
+        # A query that begins after the table was made anew goes on with it.
+        query.processAllAvailable()
         spark.sql(f"DROP TABLE {table_name}")
         spark.sql(create)
         stream.put({"id": 2, "v": "c"})

@@ -12,7 +12,15 @@ from sqlext.commit.actions.overwrite_rows import OverwriteRows
 from sqlext.commit.actions.row_delta import RowDelta
 from sqlext.errors import IdentitiesTaken
 from sqlext.scan.identity_bounds import furthest_of, furthest_since, live_identities, marks_of
-from sqlext.spec.identity_column import FLOOR_PREFIX, GREATEST, LEAST, MARK_PREFIX, IdentityColumn, IdentityMark
+from sqlext.spec.identity_column import (
+    FLOOR_PREFIX,
+    GREATEST,
+    LEAST,
+    MARK_PREFIX,
+    RESERVED_PREFIX,
+    IdentityColumn,
+    IdentityMark,
+)
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.metadata.metadata_update import SetProperties
 from sqlext.spec.metadata.requirement import AssertTableUUID
@@ -172,26 +180,36 @@ class ReserveIdentities:
     `examined` has the furthest values that other writers are known to have added. `staged` is called for each attempt
     with what is before the values that it reserves, by field id; those of the last attempt are the statement's. Only
     for a catalog that compares properties: else two commits could reserve the same values.
+
+    The commit leaves its id in the properties. Without it two reservations of the same values in the same millisecond
+    would be equal byte by byte, and a writer that finds its own bytes in a folder takes them for its own commit.
     """
 
     needed: Mapping[int, int]
     examined: Mapping[int, int | None]
     staged: Callable[[Mapping[int, int]], None]
 
-    def begin(self, context: CommitContext) -> ReserveIdentities:
-        return self
+    def begin(self, context: CommitContext) -> _ReserveStaging:
+        return _ReserveStaging(self, context.commit_id)
+
+
+@dataclass(frozen=True, slots=True)
+class _ReserveStaging:
+    action: ReserveIdentities
+    commit_id: str
 
     def stage(self, base: TableMetadata | None) -> StagedChange:
         if base is None:
             raise ValueError("identity columns are those of a table")
         columns, marks = live_identities(base), marks_of(base)
-        last: dict[int, int] = {}
-        for id in self.needed.keys() & columns.keys():
-            known = columns[id].furthest((marks[id].value, self.examined.get(id)))
-            last[id] = columns[id].after(known) + (self.needed[id] - 1) * columns[id].step
+        needed, last = self.action.needed, dict[int, int]()
+        for id in needed.keys() & columns.keys():
+            known = columns[id].furthest((marks[id].value, self.action.examined.get(id)))
+            last[id] = columns[id].after(known) + (needed[id] - 1) * columns[id].step
         last = {id: value for id, value in last.items() if LEAST <= value <= GREATEST}
-        self.staged({id: value - self.needed[id] * columns[id].step for id, value in last.items()})
+        self.action.staged({id: value - needed[id] * columns[id].step for id, value in last.items()})
         properties = {f"{MARK_PREFIX}{id}": IdentityMark(value, marks[id].seen).encode() for id, value in last.items()}
+        properties |= {f"{RESERVED_PREFIX}{id}": self.commit_id for id in last}
         updates = (SetProperties(properties),) if properties else ()
         return StagedChange(base, updates, (AssertTableUUID(base.table_uuid),))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -23,6 +24,7 @@ from sqlext.scan.identity_bounds import examined_marks, marks_of
 from sqlext.spec.identity_column import FLOOR_PREFIX, IDENTITY_PREFIX, MARK_PREFIX, IdentityColumn, IdentityMark
 from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata
+from sqlext.storage.file_io import LocalFileIO
 
 MARK = f"{MARK_PREFIX}1"
 FROM_ONE = IdentityColumn(True)
@@ -100,6 +102,26 @@ def test_reserved_values_land_beside_others(writer: Writer) -> None:
     beside = writer.commit(_given(reserved, 3), base=reserved)
     own = _given(reserved, 1, 2, given_from=IdentityMark(0))
     assert _state(writer.commit(own, base=reserved).table.metadata) == _state(beside.table.metadata) == {MARK: "3@0"}
+
+
+def test_two_reservations_in_the_same_millisecond_are_of_different_values(
+    writer: Writer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Their metadata differ in nothing but who made them."""
+    table, other = _create(writer), Writer(warehouse_catalog(tmp_path), seed=2)
+    other.clock.now_ms = writer.clock.now_ms
+    first: dict[int, int] = {}
+    second: dict[int, int] = {}
+    create = LocalFileIO.create
+
+    def overtaken(io: LocalFileIO, location: str, data: bytes, **options: Any) -> None:
+        monkeypatch.setattr(LocalFileIO, "create", create)
+        writer.commit(ReserveIdentities({1: 2}, {}, first.update), base=table)
+        create(io, location, data, **options)
+
+    monkeypatch.setattr(LocalFileIO, "create", overtaken)
+    outcome = other.commit(ReserveIdentities({1: 2}, {}, second.update), base=table)
+    assert (first, second, _state(outcome.table.metadata)) == ({1: 0}, {1: 2}, {MARK: "4@0"})
 
 
 def test_more_values_than_reserved_do_not_land(writer: Writer) -> None:
