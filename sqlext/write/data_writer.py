@@ -124,7 +124,7 @@ class ContentWriter:
             return
         if self._partitioner is not None:
             batch = decoded(batch)
-        self._row_bytes = sum(map(_held_bytes, batch.columns)) / batch.num_rows
+        self._row_bytes = sum(map(held_bytes, batch.columns)) / batch.num_rows
         if self._partitioner is None:
             self._add((None,) * len(self._plan.spec.fields), batch)
             return
@@ -351,7 +351,7 @@ def _file_names(prefix: str, operation_id: str, content: Content) -> Iterator[st
         yield f"{prefix}-{operation_id}-{number:05d}{suffix}.parquet"
 
 
-def _held_bytes(column: pa.Array) -> int:
+def held_bytes(column: pa.Array) -> int:
     """The bytes of a column's values, of codes about those of the values that they stand for; of the whole array that a
     nested one is a slice of."""
     if pa.types.is_dictionary(column.type):

@@ -27,7 +27,7 @@ from sqlext.spec.schema import Schema
 from sqlext.storage.file_io import FileIO
 from sqlext.write.alignment import Aligner
 from sqlext.write.commit_message import TaskMessage, file_message
-from sqlext.write.data_writer import DataWriter
+from sqlext.write.data_writer import DataWriter, held_bytes
 from sqlext.write.task import TaskIdentity, WriteTask, write_task
 from sqlext.write.write_plan import WritePlan
 
@@ -163,6 +163,22 @@ class _Copies:
         return self._aligner.align(batch.columns[PLACE_COLUMNS:])
 
 
+@dataclass(frozen=True, slots=True)
+class _NewValues:
+    """New values of rows at positions that ascend, and about how many bytes a row of them takes."""
+
+    positions: NDArray[np.int64]
+    values: pa.RecordBatch
+    row_bytes: float
+
+    @property
+    def bytes(self) -> float:
+        return self.row_bytes * len(self.positions)
+
+    def slice(self, start: int, end: int) -> _NewValues:
+        return _NewValues(self.positions[start:end], self.values.slice(start, end - start), self.row_bytes)
+
+
 class _CopiedRows:
     """The rows of one file on their way, batch by batch. New values wait for the batch of their positions."""
 
@@ -175,13 +191,13 @@ class _CopiedRows:
             io, copy.file, columns.columns, lineage=columns.lineage, source=0, threads=False
         )
         self._next = next(self._rows, None)
-        self._waiting: list[tuple[NDArray[np.int64], pa.RecordBatch]] = []
-        self._waiting_bytes = 0
+        self._waiting: list[_NewValues] = []
+        self._waiting_bytes = 0.0
 
     def take(self, positions: NDArray[np.int64], values: pa.RecordBatch) -> None:
         """Takes new values at positions that ascend, from call to call too."""
-        self._waiting.append((positions, values))
-        self._waiting_bytes += values.nbytes
+        self._waiting.append(_NewValues(positions, values, sum(map(held_bytes, values.columns)) / len(positions)))
+        self._waiting_bytes += self._waiting[-1].bytes
         while self._next is not None and _positions(self._next)[-1] < positions[-1]:
             self._copy_next(self._next.num_rows)
         if self._next is not None and self._waiting_bytes > _WAITING_BYTES:
@@ -192,7 +208,7 @@ class _CopiedRows:
         while self._next is not None:
             self._copy_next(self._next.num_rows)
         if self._waiting:
-            raise ValueError(f"{self._path} has no live row at position {self._waiting[0][0][0]}")
+            raise ValueError(f"{self._path} has no live row at position {self._waiting[0].positions[0]}")
 
     def _copy_next(self, count: int) -> None:
         """Writes the first rows of the next batch, all of whose new values are there."""
@@ -229,14 +245,15 @@ class _CopiedRows:
     def _until(self, position: int) -> tuple[NDArray[np.int64], Sequence[pa.RecordBatch]]:
         """Takes the waiting values up to a position away."""
         ready, left = [], []
-        for positions, values in self._waiting:
-            count = int(np.searchsorted(positions, position, side="right"))
+        for one in self._waiting:
+            count = int(np.searchsorted(one.positions, position, side="right"))
             if count:
-                ready.append((positions[:count], values.slice(0, count)))
-            if count < len(positions):
-                left.append((positions[count:], values.slice(count)))
-        self._waiting, self._waiting_bytes = left, sum(values.nbytes for _, values in left)
-        return np.concatenate([np.zeros(0, np.int64), *(one for one, _ in ready)]), [values for _, values in ready]
+                ready.append(one.slice(0, count))
+            if count < len(one.positions):
+                left.append(one.slice(count, len(one.positions)))
+        self._waiting, self._waiting_bytes = left, sum(one.bytes for one in left)
+        positions = np.concatenate([np.zeros(0, np.int64), *(one.positions for one in ready)])
+        return positions, [one.values for one in ready]
 
     def _changed_rows(
         self,
