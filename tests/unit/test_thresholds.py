@@ -55,6 +55,7 @@ NO_THRESHOLDS = {
     "shallow_clone._FOREVER_MS",
     "table_statistics._COLUMNS_AT_ONCE",
     "rewrite_options._MOST",
+    "rewrite_options._MOST_COMPRESSION",
     "rewritten_parts._TEXT_BYTES",
     "rewritten_parts._THREADS",
     "copied_by_query._PATHS",
