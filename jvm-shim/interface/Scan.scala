@@ -4,7 +4,7 @@
 package io.sqlext
 
 import java.util
-import java.util.{Base64, OptionalLong}
+import java.util.OptionalLong
 
 import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.{SparkSession, classic}
@@ -181,8 +181,7 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Pred
       "filters" -> filters.flatMap(PredicateJson.encode),
       "types" -> readSchema.json,
       "plan_settings" -> Bridge.planSettings(spark.conf.getAll)))
-    Option(answer.get("batches")).filterNot(_.isNull)
-      .map(batches => ArrowRows.of(readSchema, batches.elements.asScala.map(batch => Base64.getDecoder.decode(batch.asText))))
+    Option(answer.get("batches")).filterNot(_.isNull).map(ArrowRows.of(readSchema, _))
   }
 
   /** Each file for one reader. */

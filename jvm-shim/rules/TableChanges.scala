@@ -2,8 +2,6 @@
  * to resolve, and rows of it that Python has computed. */
 package io.sqlext
 
-import java.util.Base64
-
 import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.catalyst.FunctionIdentifier
 import org.apache.spark.sql.catalyst.analysis.UnresolvedRelation
@@ -53,6 +51,6 @@ object TableChanges {
 
   private def relation(rows: JsonNode): LogicalPlan = {
     val schema = DataType.fromJson(rows.get("schema").toString).asInstanceOf[StructType]
-    ArrowRows.relation(schema, rows.get("batches").elements.asScala.map(batch => Base64.getDecoder.decode(batch.asText)))
+    ArrowRows.relation(schema, rows.get("batches"))
   }
 }

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,7 +11,7 @@ from pyspark.sql.types import StructType as SparkStruct
 from sqlext.command.changelog.changes import ChangeFeed, PlansInOrder
 from sqlext.command.changelog.few_changes import few_changes
 from sqlext.command.environment import Environment
-from sqlext.spark.catalog.arrow_types import to_arrow_schema
+from sqlext.spark.catalog.arrow_types import batches_in_base64, to_arrow_schema
 from sqlext.spark.catalog.data_type import schema_to_spark
 from sqlext.spark.catalog.table_handle import TableHandle
 from sqlext.spec.metadata.snapshot import Snapshot
@@ -62,9 +61,5 @@ class TableChanges:
             return quote_name((_RELATION, "0"))
 
         text = ChangeFeed(self._environment, tell).sql(arguments)
-        rows = [{"schema": columns, "batches": _batches(pa.concat_tables(told))}] if told else []
+        rows = [{"schema": columns, "batches": batches_in_base64(pa.concat_tables(told))}] if told else []
         return {"sql": text, "rows": rows}
-
-
-def _batches(rows: pa.Table) -> list[str]:
-    return [b64encode(batch.serialize()).decode() for batch in rows.combine_chunks().to_batches()]

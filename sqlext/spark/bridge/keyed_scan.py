@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from base64 import b64encode
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -13,11 +12,11 @@ from pyspark.sql.types import StructType as SparkStruct
 from sqlext.errors import OnlyByQuery, SqlextError
 from sqlext.scan.files.readable_files import require_allowed
 from sqlext.spark.bridge.scan_bridge import ScanBridge
-from sqlext.spark.catalog.arrow_types import to_arrow_schema
+from sqlext.spark.catalog.arrow_types import batches_in_base64, to_arrow_schema
 from sqlext.spark.catalog.session_catalogs import Catalogs, TableVersion
 from sqlext.spark.catalog.table_handle import TableHandle
 from sqlext.spark.scan.pushdown import predicate_of
-from sqlext.spark.scan.rows_of_keys import RowsOfFile, is_looked_up, keys_sought, rows_of_keys
+from sqlext.spark.scan.rows_of_keys import FoundRows, is_looked_up, keys_sought, rows_of_keys
 from sqlext.spec.manifests.position_set import position_array
 from sqlext.spec.types import LongType, NestedField, StringType
 from sqlext.thresholds import Thresholds
@@ -65,11 +64,10 @@ class KeyedScan:
             pa.table([_column(found, field) for field in fields], names=shape.names).cast(shape)
             for found in rows_of_keys(version, plan, key, sought, others)
         ]
-        rows = pa.concat_tables([shape.empty_table(), *tables]).combine_chunks()
-        return [b64encode(batch.serialize()).decode() for batch in rows.to_batches()]
+        return batches_in_base64(pa.concat_tables([shape.empty_table(), *tables]))
 
 
-def _column(rows: RowsOfFile, field: NestedField) -> pa.Array | pa.ChunkedArray:
+def _column(rows: FoundRows, field: NestedField) -> pa.Array | pa.ChunkedArray:
     if field == _FILE:
         return pa.repeat(rows.path, len(rows.positions))
     return pa.array(position_array(rows.positions)) if field == _POSITION else rows.columns[field.id]

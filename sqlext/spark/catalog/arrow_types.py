@@ -5,6 +5,7 @@ PySpark's own conversions are private, and their parameters differ between Spark
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Mapping
 
 import pyarrow as pa
@@ -122,3 +123,8 @@ def _from_arrow(arrow: pa.DataType) -> spark.DataType:
             raise _error("UNSUPPORTED_DATA_TYPE_FOR_ARROW_CONVERSION", data_type=str(arrow))
         return _TIME()
     return _FROM_ARROW[arrow]
+
+
+def batches_in_base64(rows: pa.Table) -> list[str]:
+    """The rows as the shim takes them in an answer: record batches of Arrow, see ArrowRows.scala."""
+    return [b64encode(batch.serialize()).decode() for batch in rows.combine_chunks().to_batches()]

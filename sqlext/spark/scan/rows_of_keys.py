@@ -4,6 +4,7 @@ and the others at the positions that are found. No Spark job is begun."""
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
@@ -38,7 +39,7 @@ _NUMBER_BYTES = 8
 
 
 @dataclass(frozen=True, slots=True)
-class RowsOfFile:
+class FoundRows:
     """Rows of the data file at `path` by their positions in it, and their columns by field id."""
 
     path: str
@@ -55,9 +56,7 @@ def keys_sought(predicate: Predicate, key: Sequence[NestedField]) -> pa.Table | 
     if any(field.id not in values for field in key):
         return None
     columns = [sorted(set(values[field.id])) for field in key]
-    count = 1
-    for column in columns:
-        count *= len(column)
+    count = math.prod(map(len, columns))
     if count > _MOST_KEYS:
         return None
     rows = zip(*itertools.product(*columns), strict=True) if count else [()] * len(key)
@@ -105,7 +104,7 @@ def rows_of_keys(
     key: Sequence[NestedField],
     sought: pa.Table,
     others: Sequence[NestedField],
-) -> Iterator[RowsOfFile]:
+) -> Iterator[FoundRows]:
     """The live rows with one of the keys `sought`, by file, in the columns of the key and `others`.
 
     `plan` has no equality deletes; see `is_looked_up`. Raises as `find_keys`, `values_at` and `live_rows`.
@@ -120,7 +119,7 @@ def rows_of_keys(
         start += len(positions)
         keys = dict(zip((field.id for field in key), found.columns, strict=True))
         values = _columns(version, tasks[path], positions, columns) if others else ()
-        yield RowsOfFile(path, positions, {**keys, **dict(zip(ids, values, strict=True))})
+        yield FoundRows(path, positions, {**keys, **dict(zip(ids, values, strict=True))})
 
 
 def _columns(
