@@ -12,11 +12,11 @@ import org.apache.spark.sql.{DataFrame, classic}
 import org.apache.spark.sql.catalyst.{InternalRow, ProjectingInternalRow}
 import org.apache.spark.sql.catalyst.expressions._
 import org.apache.spark.sql.catalyst.plans.logical.{Filter, LeafNode, LocalRelation, LogicalPlan, OneRowRelation, Project, Range, Union}
-import org.apache.spark.sql.execution.{FilterExec, InputAdapter, LocalTableScanExec, ProjectExec, QueryExecution, SparkPlan, SQLExecution, WholeStageCodegenExec}
+import org.apache.spark.sql.execution.{QueryExecution, SparkPlan, SQLExecution}
 import org.apache.spark.sql.execution.arrow.ArrowWriter
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2ScanRelation
 import org.apache.spark.sql.internal.SQLConf
-import org.apache.spark.sql.sqlext.{RowsOnDriver, SparkInternals}
+import org.apache.spark.sql.sqlext.SparkInternals
 import org.apache.spark.sql.types.{BinaryType, IntegerType, StringType, StructType}
 import org.apache.spark.unsafe.types.UTF8String
 import org.roaringbitmap.longlong.Roaring64NavigableMap
@@ -72,7 +72,7 @@ object DriverRows {
   private def executeOrTake(frame: DataFrame, phase: String)(take: Iterator[InternalRow] => Array[Byte])(
       run: SparkPlan => Array[Byte]): String = {
     val query = queryOf(frame)
-    packed(rowsOnDriver(query.executedPlan).map(take).getOrElse(execute(frame, query, phase)(run)))
+    packed(PlansOnDriver.rows(query.executedPlan).map(take).getOrElse(execute(frame, query, phase)(run)))
   }
 
   /** `phase` is what the jobs do, in their names. To announce them, Spark writes the whole plan out. */
@@ -83,21 +83,6 @@ object DriverRows {
   private def packed(bytes: Array[Byte]): String = if (bytes == null) null else Base64.getEncoder.encodeToString(bytes)
 
   private def queryOf(frame: DataFrame): QueryExecution = withLocalRows(frame.asInstanceOf[classic.DataFrame]).queryExecution
-
-  /** Rows that stand in the plan or that a look-up finds, and what nodes above make of each. An UPDATE of one row by its
-    * key takes a quarter more time with a job. */
-  private def rowsOnDriver(plan: SparkPlan): Option[Iterator[InternalRow]] = plan match {
-    case local: LocalTableScanExec => Some(local.executeCollect().iterator)
-    case found: RowsOnDriver => found.rowsOnDriver.map(_.iterator)
-    case WholeStageCodegenExec(child) => rowsOnDriver(child)
-    case InputAdapter(child) => rowsOnDriver(child)
-    case ProjectExec(columns, child) if columns.forall(LookUps.isPlain) =>
-      rowsOnDriver(child).map(_.map(InterpretedUnsafeProjection.createProjection(BindReferences.bindReferences(columns, child.output))))
-    case FilterExec(condition, child) if LookUps.isPlain(condition) =>
-      val matches = InterpretedPredicate(BindReferences.bindReference(condition, child.output))
-      rowsOnDriver(child).map(_.filter(matches.eval))
-    case _ => None
-  }
 
   /** A query that reads no table, with a local row for each that Spark has for a SELECT without FROM: it evaluates
     * those by itself, and would compile code and run a job for its own. A MERGE of one row takes 1.7 times the CPU

@@ -29,15 +29,16 @@ import scala.util.control.NonFatal
 
 object LookUps extends ColumnarRule {
   override def preColumnarTransitions: Rule[SparkPlan] = new Rule[SparkPlan] {
-    override def apply(plan: SparkPlan): SparkPlan = lookedUp(plan)
+    override def apply(plan: SparkPlan): SparkPlan = in(plan)
   }
 
-  private def lookedUp(plan: SparkPlan): SparkPlan = of(plan) match {
+  /** The plan with the look-ups that it may have. */
+  private[sqlext] def in(plan: SparkPlan): SparkPlan = of(plan) match {
     case Some(found) => LookUpExec(plan)(found)
     case None => plan match {
       // All rows of the files would be taken for the few that match.
       case FilterExec(_, _: BatchScanExec) => plan
-      case _ => plan.mapChildren(lookedUp)
+      case _ => plan.mapChildren(in)
     }
   }
 

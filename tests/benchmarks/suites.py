@@ -17,6 +17,8 @@ from benchmarks.libraries import LIBRARIES
 from benchmarks.maintenance import maintenance
 from benchmarks.manifest_rewrites import manifest_rewrites
 from benchmarks.measure import Cost, least
+from benchmarks.one_row_statements import SUITE as ONE_ROW
+from benchmarks.one_row_statements import one_row_statements
 from benchmarks.planning import planning
 from benchmarks.process_appends import process_appends
 from benchmarks.queries import Q1, Q6
@@ -121,6 +123,7 @@ SUITES: dict[str, Callable[[Bench], Iterator[Result]]] = {
     "manifest_rewrites": manifest_rewrites,
     **ROW_CHANGES,
     **SMALL_COMMITS,
+    ONE_ROW: one_row_statements,
     "stream_upserts": stream_upserts,
     "process_appends": process_appends,
     "maintenance": maintenance,

@@ -10,7 +10,7 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from pyspark.errors import ArithmeticException
+from pyspark.errors import ArithmeticException, PySparkException
 from pyspark.sql import Row, SparkSession
 from pyspark.sql.functions import udf
 
@@ -222,9 +222,68 @@ def test_changes_by_key_begin_no_job(spark: SparkSession, table_name: str) -> No
     source = "(SELECT 8L AS id, 'eight' AS s)"
     merge = f"MERGE INTO {table_name} t USING {source} s ON t.id = s.id WHEN MATCHED THEN UPDATE SET s = s.s"
     assert _jobs(spark, lambda: run(merge)) == 0
-    assert _jobs(spark, lambda: run(f"{merge} WHEN NOT MATCHED THEN INSERT (id, s) VALUES (id, s)")) == 1
+    assert _jobs(spark, lambda: run(f"{merge} WHEN NOT MATCHED THEN INSERT (id, s) VALUES (id, s)")) == 0
     rows = canonical_rows(spark.sql(f"SELECT * FROM {table_name} WHERE id BETWEEN 4 AND 9"))
     assert rows == [[4, "s4", 4], [7, "S7", 8], [8, "eight", 8], [9, "s9", 9]]
+
+
+FEW = "(VALUES (3L, 'new'), (5L, 'new'), (NULL, 'none'), (900L, 'new'), (-7L, NULL))"
+MERGE = f"MERGE INTO {{table}} t USING {FEW} AS s (id, s)"
+TWICE = "MERGE INTO {table} t USING (VALUES (5L, 1), (5L, 2)) AS s (id, n) ON t.id = s.id WHEN MATCHED"
+JOINED = (
+    f"{MERGE} ON t.id = s.id WHEN MATCHED THEN UPDATE SET s = s.s",
+    f"{MERGE} ON t.id = s.id AND t.n % 2 = 1 AND length(t.s) < length(s.s) + t.n"
+    " WHEN MATCHED AND t.n > 3 THEN DELETE WHEN MATCHED THEN UPDATE SET n = t.n + 100",
+    f"{MERGE} ON t.id = s.id WHEN MATCHED THEN UPDATE SET s = s.s, n = -t.n"
+    " WHEN NOT MATCHED AND s.id IS NOT NULL THEN INSERT (id, s) VALUES (s.id, s.s)",
+    f"{MERGE} ON t.id = s.id WHEN NOT MATCHED AND s.id > 0 THEN INSERT (id, n) VALUES (s.id, 1)",
+    "MERGE INTO {table} t USING (SELECT 5L AS id, 'one' AS s) s ON t.id = s.id WHEN MATCHED THEN UPDATE SET s = s.s"
+    " WHEN NOT MATCHED THEN INSERT (id, s) VALUES (id, s)",
+    "MERGE INTO {table} t USING (SELECT 9000L AS id, 'one' AS s) s ON t.id = s.id AND t.n < 900"
+    " WHEN MATCHED THEN UPDATE SET s = s.s WHEN NOT MATCHED THEN INSERT (id, s) VALUES (id, s)",
+    f"{TWICE} AND s.n = 2 THEN DELETE",
+    f"{TWICE} THEN UPDATE SET n = s.n",
+    "INSERT INTO {table} (id, s) VALUES (3, 'x'), (77, 'x'), (3000, 'x') ON CONFLICT DO NOTHING",
+    "INSERT INTO {table} AS t (id, s) VALUES (3, 'x'), (77, 'x'), (3000, 'x')"
+    " ON CONFLICT (id) DO UPDATE SET s = concat(t.s, excluded.s), n = coalesce(t.n, 0) + 1 WHERE t.n % 2 = 1",
+    "INSERT INTO {table} (id, s) VALUES (3, 'x'), (3, 'y') ON CONFLICT (id) DO UPDATE SET s = excluded.s",
+    "DELETE FROM {table} WHERE id IN (SELECT * FROM VALUES (3L), (4L), (NULL))",
+    "UPDATE {table} SET n = 0 WHERE id = 5 OR EXISTS (SELECT 1 FROM VALUES (6L) AS v (k) WHERE k = id)",
+)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_rows_joined_by_the_driver_are_those_that_tasks_join(spark: SparkSession, table_name: str, shape: str) -> None:
+    partition, properties = SHAPES[shape]
+    told = ", ".join(f"'{name}' = '{value}'" for name, value in {**properties, "write-only": "true"}.items())
+    columns = "id BIGINT, s STRING, n INT, PRIMARY KEY (id)"
+    rows = "SELECT id, IF(id % 3 = 0, NULL, concat('s', id)), CAST(id AS INT) FROM range(900)"
+    without_jobs = 0
+    for statement in JOINED:
+        outcomes = []
+        for most in (65_536, 0):
+            spark.sql(f"CREATE TABLE {table_name} ({columns}) {partition} TBLPROPERTIES ({told})")
+            spark.sql(f"INSERT INTO {table_name} {rows}")
+            # A key is not enforced unless the table says so, and some rows are gone.
+            spark.sql(f"INSERT INTO {table_name} VALUES (5, 'again', 55)")
+            spark.sql(f"DELETE FROM {table_name} WHERE id IN (77, 78)")
+            outcome: list[object] = []
+            with planned(spark, looked_up_rows=most):
+                jobs = _jobs(spark, partial(_told, spark, statement.format(table=table_name), outcome))
+            outcomes.append([*outcome, canonical_rows(spark.sql(f"SELECT * FROM {table_name}"))])
+            without_jobs += most > 0 and jobs == 0
+            spark.sql(f"DROP TABLE {table_name} PURGE")
+        assert outcomes[0] == outcomes[1], statement
+    # A scan by buckets is grouped by them, and left to tasks.
+    assert without_jobs >= (0 if shape == "buckets" else 8)
+
+
+def _told(spark: SparkSession, statement: str, outcome: list[object]) -> None:
+    """What the statement returns, or its error."""
+    try:
+        outcome += [tuple(row) for row in spark.sql(statement).collect()]
+    except PySparkException as error:
+        outcome.append(str(error).partition("\n")[0])
 
 
 def test_more_rows_are_left_to_tasks(spark: SparkSession, table_name: str) -> None:
