@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from sqlext.catalog.catalog import Catalog, LoadedTable
-from sqlext.catalog.pending_catalog import PendingCatalog, PendingTables
+from sqlext.catalog.pending_catalog import PendingCatalog, PendingTables, SharedKeys, no_keys
 from sqlext.catalog.point_in_time import PointInTime
 from sqlext.errors import (
     AnalysisError,
@@ -61,9 +61,9 @@ class OpenTransaction:
             self._catalogs[catalog.name] = pending
         return self._catalogs[catalog.name]
 
-    def commit(self, again: Callable[[], LoadedTable] | None = None) -> None:
-        """Commits all changes. Raises ValidationConflict TRANSACTION_CONFLICT if another commit came first, and
-        UnsupportedError SERIALIZABLE_SPANS_CATALOGS.
+    def commit(self, again: Callable[[], LoadedTable] | None = None, shared_keys: SharedKeys = no_keys) -> None:
+        """Commits all changes. Raises ValidationConflict TRANSACTION_CONFLICT if another commit came first, with the
+        `shared_keys` of both, and UnsupportedError SERIALIZABLE_SPANS_CATALOGS.
 
         If another came first and the transaction only appended rows to one table, `again` may commit the same data
         files to its newest version; what it raises is raised.
@@ -83,7 +83,7 @@ class OpenTransaction:
                 self._commit_again(again)
                 return
             name, reason = lost.parameters["name"], lost.parameters["reason"]
-            contender = self._contender()
+            contender = self._contender(shared_keys)
             self.roll_back()
             raise ValidationConflict("TRANSACTION_CONFLICT", name=name, reason=reason, contender=contender) from lost
         except SqlextError:
@@ -134,9 +134,10 @@ class OpenTransaction:
         for name, catalog in self._catalogs.items():
             catalog.go_back(state.get(name, PendingTables()))
 
-    def _contender(self) -> Contender | None:
+    def _contender(self, shared_keys: SharedKeys) -> Contender | None:
         """What came before the commit of the changes; None if no table has a snapshot more, or it cannot be told."""
-        found = (catalog.contender(serializable=self._serializable) for catalog in self._catalogs.values())
+        catalogs = self._catalogs.values()
+        found = (catalog.contender(shared_keys, serializable=self._serializable) for catalog in catalogs)
         try:
             return next((one for one in found if one is not None), None)
         except (SqlextError, OSError):

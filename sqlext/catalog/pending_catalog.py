@@ -3,10 +3,12 @@ uncommitted changes."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import islice
 from threading import RLock
+from typing import TypeAlias
 
 from sqlext.catalog.catalog import Catalog, LoadedTable, TableCommit
 from sqlext.catalog.catalog_names import CatalogNames
@@ -26,10 +28,13 @@ from sqlext.errors import (
 )
 from sqlext.spec.metadata.contender import contender_of
 from sqlext.spec.metadata.metadata_update import with_commit_time
+from sqlext.spec.metadata.snapshot import Snapshot
 from sqlext.spec.metadata.table_metadata import TableMetadata, encode_table_metadata
 from sqlext.spec.metadata.view_metadata import ViewMetadata
 from sqlext.storage.file_io import FileIO
 from sqlext.storage.location import metadata_location
+
+_MOST_CONTENDERS = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,6 +60,16 @@ class PendingTables:
 
     def only_read(self) -> list[LoadedTable]:
         return [table.current for table in self.by_identifier.values() if not table.is_changed]
+
+
+SharedKeys: TypeAlias = Callable[[FileIO, PendingTable, TableMetadata, Snapshot], Sequence[str]]
+"""The keys, as JSON, of rows that a transaction has changed in a table of which another commit has made a snapshot, in
+a later version, and which this one has changed too; none if they are unknown."""
+
+
+def no_keys(io: FileIO, table: PendingTable, now: TableMetadata, snapshot: Snapshot) -> Sequence[str]:
+    """`SharedKeys` that knows none."""
+    return ()
 
 
 class PendingCatalog:
@@ -157,17 +172,22 @@ class PendingCatalog:
                 discard_snapshots(self.io, known.current.metadata, landed.metadata, committed, content=False)
                 self._keep(landed.identifier, PendingTable(landed, landed))
 
-    def contender(self, *, serializable: bool) -> Contender | None:
-        """The first snapshot that another commit has added to a changed table, with `serializable` also to one that
-        was only read. Raises as `Catalog.load_table`."""
-        read = self._tables.only_read() if serializable else []
-        changed = [table.base for _, table in self._tables.changed() if table.base is not None]
-        for base in (*changed, *read):
-            current = self._catalog.load_table(base.identifier)
-            for snapshot in current.metadata.snapshots_not_in(base.metadata):
-                head = base.metadata.current_snapshot()
-                return contender_of(snapshot, None if head is None else head.snapshot_id)
-        return None
+    def contender(self, shared_keys: SharedKeys, *, serializable: bool) -> Contender | None:
+        """The first snapshot, or the first that changed keys which the transaction changed too, that another commit has
+        added to a changed table, with `serializable` also to one that was only read. Raises as `Catalog.load_table`."""
+        found = list(islice(self._contenders(shared_keys, serializable=serializable), _MOST_CONTENDERS))
+        return next((one for one in found if one.keys), found[0] if found else None)
+
+    def _contenders(self, shared_keys: SharedKeys, *, serializable: bool) -> Iterator[Contender]:
+        changed = [table for _, table in self._tables.changed() if table.base is not None]
+        read = [PendingTable(table, table) for table in self._tables.only_read()] if serializable else []
+        for table in (*changed, *read):
+            assert table.base is not None
+            head = table.base.metadata.current_snapshot()
+            now = self._catalog.load_table(table.base.identifier).metadata
+            for snapshot in now.snapshots_not_in(table.base.metadata):
+                keys = shared_keys(self.io, table, now, snapshot) if table.is_changed else ()
+                yield contender_of(snapshot, None if head is None else head.snapshot_id, keys=keys)
 
     def _changes(self) -> list[TableCommit]:
         return [

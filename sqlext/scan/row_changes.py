@@ -79,13 +79,38 @@ def _numbers_of_equal(codes: _Codes) -> _Codes:
 
 
 def codes_of(rows: pa.Table) -> _Codes:
-    """A number for each row, equal for equal rows."""
+    """A number for each row, equal for equal rows. Columns may be lists and structs, but no maps."""
     codes = np.zeros(rows.num_rows, np.int64)
     for column in rows.columns:
-        values = column.combine_chunks()
-        if pa.types.is_floating(values.type):
-            values = pc.add(values, pa.scalar(0, values.type))
-        found = values.dictionary_encode(null_encoding="encode")
-        together = codes * max(len(found.dictionary), 1) + found.indices.to_numpy(zero_copy_only=False)
-        codes = np.unique(together, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        codes = _together(codes, _codes_of_values(column.combine_chunks()))
     return codes
+
+
+def _together(codes: _Codes, others: _Codes) -> _Codes:
+    """A number for each pair."""
+    pairs = codes * (int(others.max(initial=0)) + 1) + others
+    found: _Codes = np.unique(pairs, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    return found
+
+
+def _codes_of_values(values: pa.Array) -> _Codes:
+    if pa.types.is_struct(values.type):
+        codes: _Codes = values.is_valid().to_numpy(zero_copy_only=False).astype(np.int64)
+        for child in values.flatten():
+            codes = _together(codes, _codes_of_values(child))
+        return codes
+    if pa.types.is_list(values.type) or pa.types.is_large_list(values.type):
+        values = _as_bytes(values)
+    elif pa.types.is_floating(values.type):
+        values = pc.add(values, pa.scalar(0, values.type))
+    indices = values.dictionary_encode(null_encoding="encode").indices
+    found: _Codes = indices.to_numpy(zero_copy_only=False).astype(np.int64)
+    return found
+
+
+def _as_bytes(lists: pa.Array) -> pa.Array:
+    """The lists as the bytes of the numbers of their elements; null for null."""
+    elements = _codes_of_values(lists.flatten())
+    ends = np.cumsum(pc.fill_null(pc.list_value_length(lists), 0).to_numpy()).tolist()
+    texts = [elements[start:end].tobytes() for start, end in zip([0, *ends], ends, strict=False)]
+    return pa.array(texts, pa.binary(), mask=lists.is_null().to_numpy(zero_copy_only=False))

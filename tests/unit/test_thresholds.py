@@ -19,6 +19,10 @@ NO_THRESHOLDS = {
     "branch_merging._LISTED_ROWS",
     "undo._NAMED_ROWS",
     "care_tasks._MOST_TOLD",
+    # what is told after a refused commit
+    "contested_keys._MOST_ROWS",
+    "contested_keys._MOST_VALUES",
+    "contested_keys._MOST_BYTES",
     # when and how files are removed, which no change waits for
     "care.COMPACTION_PAUSE_MS",
     "care.EXPIRY_PAUSE_MS",

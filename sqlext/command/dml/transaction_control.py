@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
+from sqlext.command.dml.contested_keys import ContestedKeys
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
-from sqlext.spark.session.open_transactions import OpenTransactions
 from sqlext.spark.session.session_settings import mark_transaction, session_id, transaction_mark
 from sqlext.sql.statements.transaction_statement import (
     BeginTransaction,
@@ -28,7 +28,7 @@ def control_transaction(environment: Environment, spark: SparkSession, statement
     mark = transaction_mark(spark)
     try:
         if not transactions.is_lost(mark):
-            _control(transactions, session, statement)
+            _control(environment, session, statement)
         elif statement != RollBackTransaction(savepoint=None):
             transactions.require_kept(mark)
     finally:
@@ -36,12 +36,13 @@ def control_transaction(environment: Environment, spark: SparkSession, statement
     return Outcome()
 
 
-def _control(transactions: OpenTransactions, session: str, statement: TransactionStatement) -> None:
+def _control(environment: Environment, session: str, statement: TransactionStatement) -> None:
+    transactions = environment.transactions
     match statement:
         case BeginTransaction(serializable):
             transactions.begin(session, serializable=serializable)
         case CommitTransaction():
-            transactions.commit(session)
+            transactions.commit(session, ContestedKeys(environment.scans.manifests))
         case RollBackTransaction(savepoint=None):
             transactions.roll_back(session)
         case RollBackTransaction(savepoint=str(name)):

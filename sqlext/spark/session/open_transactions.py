@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from threading import Lock
 
 from sqlext.catalog.open_transaction import OpenTransaction
+from sqlext.catalog.pending_catalog import SharedKeys, no_keys
 from sqlext.errors import AnalysisError
 from sqlext.spark.catalog.session_catalogs import Catalogs
 from sqlext.storage.clock import system_clock
@@ -138,10 +139,11 @@ class OpenTransactions:
         """The session's transaction. Raises AnalysisError NO_TRANSACTION, with `statement` as the refused statement."""
         return self._required(session, statement)[1]
 
-    def commit(self, session: str) -> None:
-        """Commits and ends the transaction; it ends also if the commit fails. Raises as `current` and as the commit."""
+    def commit(self, session: str, shared_keys: SharedKeys = no_keys) -> None:
+        """Commits and ends the transaction; it ends also if the commit fails. Raises as `current` and as the commit,
+        with `shared_keys`."""
         transaction = self._end(session, "COMMIT")
-        transaction.commit()
+        transaction.commit(shared_keys=shared_keys)
 
     def roll_back(self, session: str) -> None:
         """Raises as `current`."""

@@ -210,6 +210,18 @@ def test_versions(table: LocalTable) -> None:
         table.to_arrow(as_of=datetime(2024, 1, 1))
 
 
+def test_changes_of_lists_and_structs(tmp_path: Path) -> None:
+    table = created(open_lake(tmp_path), "id INT, tags ARRAY<INT>, s STRUCT<a: ARRAY<STRING>>, PRIMARY KEY (id)")
+    table.append([{"id": 1, "tags": [1], "s": {"a": ["x"]}}, {"id": 2, "tags": [], "s": None}])
+    first = table.metadata("snapshots").column("snapshot_id")[0].as_py()
+    table.upsert([{"id": 1, "tags": [1, 2], "s": {"a": ["x"]}}])
+    told = table.changes(first).select(["tags", "s", "_change_type"]).to_pylist()
+    assert told == [
+        {"tags": [1], "s": {"a": ["x"]}, "_change_type": "UPDATE_BEFORE"},
+        {"tags": [1, 2], "s": {"a": ["x"]}, "_change_type": "UPDATE_AFTER"},
+    ]
+
+
 def test_a_batch_runs_once(table: LocalTable) -> None:
     assert table.append([{"id": 1, "v": "a"}], batch=("app", 7)) == 1
     assert table.append([{"id": 1, "v": "a"}], batch=("app", 7)) == 0

@@ -91,6 +91,10 @@ def test_the_rows_of_an_update_follow_each_other(went: list[Row], came: list[Row
         (pa.date32(), [datetime.date(1, 1, 1), datetime.date(9999, 12, 31), None]),
         (pa.timestamp("us", "UTC"), [datetime.datetime(2024, 1, 1, tzinfo=datetime.timezone.utc), None]),
         (pa.binary(), [b"", b"\x00", None]),
+        (pa.list_(pa.int32()), [[1, 2], [1], [2], [], [None], None]),
+        (pa.list_(pa.list_(pa.string())), [[["a"], []], [["a"]], [[], ["a"]], [None, ["a"]], None]),
+        (pa.struct([("a", pa.int32()), ("b", pa.string())]), [{"a": 1, "b": "x"}, {"a": 1, "b": None}, {}, None]),
+        (pa.list_(pa.struct([("a", pa.float64())])), [[{"a": 1.0}], [{"a": NAN}], [{"a": None}], [None], []]),
     ],
 )
 def test_each_type(type: pa.DataType, values: list[Any]) -> None:
