@@ -101,7 +101,9 @@ class FilePiece:
             names = [field.name for field in self._stored(file, types) if field is not None]
             groups = groups_in(file.metadata, self._span, self.size)
             for batch in batches_of(file, groups, names, threads=False):
-                columns = [typed(batch.column(name), type) for name, type in zip(names, types.types, strict=True)]
+                columns = [
+                    typed(batch.column(name), type, coded=True) for name, type in zip(names, types.types, strict=True)
+                ]
                 yield batch_of(columns, types)
 
     @property

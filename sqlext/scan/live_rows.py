@@ -34,6 +34,8 @@ _WHOLE_BYTES = 4 * 1024 * 1024
 _BATCH_BYTES = 16 * 1024 * 1024
 # A text of more bytes, on average, has many distinct values, or its dictionary was given up.
 _CODE_BYTES = 3
+# As pyarrow reads them.
+_CODES = pa.dictionary(pa.int32(), pa.string())
 _LEAST_ROWS, _MOST_ROWS = 1024, 131_072
 # By Arrow type of a table's column: other types that files of other writers, or before a promotion, have for it.
 _ALIKE = {
@@ -102,7 +104,7 @@ def live_rows(
             if span is not None:
                 groups = groups_in(file.metadata, span, task.file.file_size_in_bytes)
             yield from _projected(
-                file, task, columns, wanted, there if lineage else None, source, ordinals, threads, groups
+                file, task, columns, wanted, there if lineage else None, source, ordinals, threads, groups, coded
             )
     except FileNotFoundError as error:
         raise NotFoundError("FILE_NOT_FOUND", path=path, kind=_KIND) from error
@@ -120,6 +122,7 @@ def _projected(
     ordinals: bool,
     threads: bool,
     groups: Sequence[int],
+    coded: bool,
 ) -> Iterator[pa.RecordBatch]:
     """As `live_rows`, of row groups; `lineage` are the file's columns by field id, None if lineage is not asked for."""
     moved = (
@@ -133,7 +136,9 @@ def _projected(
     for batch in batches_of(file, groups, names, threads=parallel):
         count = batch.num_rows
         rows = [
-            _default(told, field.type, count) if found is None else typed(batch.column(found.name), field.type)
+            _default(told, field.type, count)
+            if found is None
+            else typed(batch.column(found.name), field.type, coded=coded)
             for told, field, found in zip(columns.fields, columns.arrow, wanted, strict=True)
         ]
         if lineage is not None:
@@ -288,10 +293,13 @@ def _is_same(stored: pa.DataType, own: pa.DataType) -> bool:
     )
 
 
-def typed(column: pa.Array, type: pa.DataType) -> pa.Array:
-    """The column as `type`; codes of a dictionary of such values stay."""
-    if pa.types.is_dictionary(column.type) and column.type.value_type == type:
-        return column
+def typed(column: pa.Array, type: pa.DataType, *, coded: bool) -> pa.Array:
+    """The column as `type`; with `coded` texts that were read as codes of a dictionary stay so."""
+    if pa.types.is_dictionary(column.type):
+        if coded and type == pa.string() and column.type == _CODES:
+            return column
+        # A file may say that values were codes before they were stored: of any width, perhaps with an order.
+        column = column.dictionary_decode()
     if isinstance(column.type, pa.BaseExtensionType):
         column = column.storage
     return column if column.type == type else column.cast(type)

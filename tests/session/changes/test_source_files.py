@@ -219,6 +219,17 @@ def test_files_of_arrow(
     _assert_equal_both_ways(spark, table_name, f"SELECT * FROM parquet.`{tmp_path}`", by=by)
 
 
+def test_texts_that_were_codes_beside_texts(spark: SparkSession, table_name: str, tmp_path: Path) -> None:
+    """Files of pandas' categories, which differ from one another, and of texts: one task writes them together."""
+    for number, words in enumerate((100, 90, 3)):
+        texts = pa.array([f"{number}-{one}" for one in range(words)] * 10)
+        if number < 2:
+            texts = texts.dictionary_encode().cast(pa.dictionary(pa.int8(), pa.string(), ordered=number == 1))
+        pq.write_table(pa.table({"v": texts}), tmp_path / f"{number}.parquet")
+    spark.conf.set("spark.sql.files.maxPartitionBytes", 10_000_000)
+    _assert_equal_both_ways(spark, table_name, f"SELECT * FROM parquet.`{tmp_path}`")
+
+
 def _parquet_files(spark: SparkSession, name: str) -> list[Path]:
     described = {row.col_name: row.data_type for row in spark.sql(f"DESCRIBE EXTENDED {name}").collect()}
     location = described["Location"]

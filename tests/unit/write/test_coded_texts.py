@@ -14,7 +14,7 @@ from pyroaring import BitMap64
 
 from sqlext.scan.live_rows import RowColumns, live_rows
 from sqlext.scan.scan_plan import FileScanTask
-from sqlext.spec.manifests.content_file import ContentFile
+from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.partition_spec import UNPARTITIONED, PartitionField, PartitionSpec
 from sqlext.spec.schema import Schema
 from sqlext.spec.transform import IdentityTransform
@@ -111,6 +111,28 @@ def test_few_texts_come_as_codes_and_many_do_not(tmp_path: Path) -> None:
     files = written(plan(tmp_path, SCHEMA), [pa.RecordBatch.from_pydict(rows, schema=COLUMNS.arrow)])
     (batch,) = read(files, [BitMap64()], coded=True)
     assert [pa.types.is_dictionary(column.type) for column in batch.columns] == [False, True, False]
+
+
+@pytest.mark.parametrize("ordered", [False, True])
+@pytest.mark.parametrize("index", [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint32()], ids=str)
+def test_files_that_say_that_their_texts_were_codes(tmp_path: Path, index: pa.DataType, ordered: bool) -> None:
+    """As those of pandas and Polars, whose categories have codes of any width, and may be in an order."""
+    words = [f"w{number}" for number in range(100)]
+    few = [None, *words] * 20
+    codes = pa.array(few).dictionary_encode().cast(pa.dictionary(index, pa.string(), ordered=ordered))
+    fields = [pa.field("few", codes.type, metadata={"PARQUET:field_id": "2"})]
+    path = tmp_path / "old.parquet"
+    pq.write_table(pa.table([codes], pa.schema(fields)), path)
+    foreign = ContentFile(Content.DATA, str(path), "PARQUET", 0, (), len(few), path.stat().st_size)
+    rest = {"id": [None] * 3, "few": ["a", None, "a"], "many": [None] * 3}
+    own = written(plan(tmp_path / "own", SCHEMA), [pa.RecordBatch.from_pydict(rest, schema=COLUMNS.arrow)])
+    files, nothing = [foreign, *own], [BitMap64()] * 2
+    plain = list(read(files, nothing, coded=False))
+    assert not any(pa.types.is_dictionary(batch.column(1).type) for batch in plain)
+    for order in (files, files[::-1]):
+        (file,) = written(plan(tmp_path / str(len(list(tmp_path.iterdir()))), SCHEMA), read(order, nothing, coded=True))
+        expected = [*few, "a", None, "a"] if order is files else ["a", None, "a", *few]
+        assert [row["few"] for row in rows_of([file])] == expected
 
 
 def test_a_file_whose_later_rows_are_no_codes(tmp_path: Path) -> None:
