@@ -126,7 +126,7 @@ def _floats(bounds: Octets, known: Mask) -> BoundColumn | None:
 
 def _decimals(bounds: Octets, scale: int, known: Mask) -> BoundColumn | None:
     """Bounds of decimals, in big-endian two's complement of at most eight bytes; None for longer ones."""
-    array = bounds.arrow()
+    array = bounds.one_or_all()
     offsets = np.frombuffer(array.buffers()[1], np.int32)[array.offset : array.offset + len(array) + 1].astype(np.int64)
     lengths, starts = np.diff(offsets), offsets[:-1]
     if not len(lengths) or lengths.max() > 8 or (lengths.min() == 0 and not _only_nulls_are_empty(array, lengths)):
@@ -148,7 +148,7 @@ def _only_nulls_are_empty(array: pa.BinaryArray, lengths: npt.NDArray[np.int64])
 
 
 def _texts(bounds: Octets, value_type: Type, known: Mask) -> BoundColumn | None:
-    array = bounds.arrow()
+    array = bounds.one_or_all()
     if isinstance(value_type, UuidType) and bounds.width != _UUID_BYTES:
         return None
     if isinstance(value_type, StringType):

@@ -112,8 +112,9 @@ class Octets:
         """The width of all values, None if they differ."""
         return len(self.values.common) if isinstance(self.values, OneWidth) else None
 
-    def arrow(self) -> pa.BinaryArray:
-        """One value per row, or a single one for all; nulls are null."""
+    def one_or_all(self) -> pa.BinaryArray:
+        """One value per row, or a single one for all; nulls are null. What is made of a single one holds for all rows,
+        and has to be spread over them."""
         if not isinstance(self.values, OneWidth):
             return self.values
         array = self.values.array()

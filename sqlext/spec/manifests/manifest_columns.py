@@ -77,10 +77,10 @@ class ManifestColumns:
         return live
 
     def is_at(self, paths: AbstractSet[str]) -> Mask:
-        """Whether the path of each file is one of `paths`."""
+        """Whether the path of each file is one of `paths`. Deletion vectors of one commit share a path."""
         wanted = pa.array([path.encode() for path in paths], pa.binary())
-        found: Mask = pc.is_in(self.file_path.arrow(), value_set=wanted).to_numpy(zero_copy_only=False)
-        return found
+        found = pc.is_in(self.file_path.one_or_all(), value_set=wanted).to_numpy(zero_copy_only=False)
+        return np.broadcast_to(found, (self.size,))
 
     def metric(self, name: str, field_id: int) -> Integers | Octets | None:
         """The metric `name`, one of METRICS, of a field in each file, with nulls; None if no file has it."""
@@ -197,7 +197,7 @@ def _part(
     columns = dict(columns)
     for name, column in columns.items():
         if isinstance(column, Octets) and types.get(name) == "string":
-            column.arrow().cast(pa.string())  # raises for bytes that are no text
+            column.one_or_all().cast(pa.string())  # raises for bytes that are no text
     status, path, rows = (columns.pop(name) for name in ("status", "file_path", "record_count"))
     if not (isinstance(status, Integers) and isinstance(path, Octets) and isinstance(rows, Integers)):
         raise NotColumnar("a required field is null")
@@ -274,7 +274,7 @@ def partition_column(column: Any, type: Any, convert: Conversion | None, size: i
         distinct, codes = np.unique(column.values, return_inverse=True)
         values: list[Any] = [bool(value) if type == "boolean" else value for value in distinct.tolist()]
     else:
-        encoded = column.arrow().dictionary_encode()
+        encoded = column.one_or_all().dictionary_encode()
         codes = encoded.indices.fill_null(0).to_numpy(zero_copy_only=False)
         values = [_plain(value, type) for value in encoded.dictionary.to_pylist()]
     stored = [value if convert is None else convert(value) for value in values]

@@ -120,6 +120,24 @@ def test_a_vector_replaces_the_one_before(tmp_path: Path) -> None:
     assert ids_read_by_pyiceberg(table.table) == [id for id in range(20) if id not in (1, 2, 3, 15)]
 
 
+@pytest.mark.parametrize("count", [2, 60, 200])
+def test_vectors_that_share_a_file_are_all_replaced(tmp_path: Path, count: int) -> None:
+    """Also in a manifest of so many that it is decoded as columns: all of its entries have one path."""
+    orders = Orders(tmp_path)
+    more = [data_file(orders.base.metadata, range(at, at + 10), "eu") for at in range(20, 10 * count, 10)]
+    orders.files += more
+    table = orders.first.commit(AppendFiles(more), base=orders.base).table
+    expected: dict[int, list[int]] = {}
+    for position, files in ((0, range(count)), (1, range(count)), (2, range(1, count)), (3, range(count))):
+        rows = {path: one for file in files for path, one in orders.rows(position, file=file).items()}
+        table = orders.first.commit(RowDelta(deleted_rows=rows), base=table).table
+        for file in files:
+            expected.setdefault(file, []).append(position)
+        assert orders.deleted(table) == expected
+        assert len(orders.deletes(table)) == count
+        assert summary_of(table)["total-delete-files"] == str(count)
+
+
 def _of(orders: Orders, file: ContentFile) -> int:
     return [one.file_path for one in orders.files].index(file.referenced_data_file or "")
 

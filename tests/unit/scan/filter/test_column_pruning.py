@@ -285,6 +285,21 @@ def test_equality_deletes_are_pruned_by_their_keys_only() -> None:
     assert columns.entries()[2].file.equality_ids == (1, 2)
 
 
+@pytest.mark.parametrize("paths", [("a",), ("a", "b"), ("a", "longer")])
+def test_files_are_found_by_paths_that_they_share(paths: tuple[str, ...]) -> None:
+    """As the deletion vectors of one commit do."""
+    file = replace(data_file(Random(0), random_rows(Random(0))), content=Content.POSITION_DELETES)
+    held = [paths[number % len(paths)] for number in range(60)]
+    entries = [ManifestEntry(EntryStatus.ADDED, 1, 1, 1, replace(file, file_path=path)) for path in held]
+    data = encode_manifest(
+        entries, schema=SCHEMA, spec=UNPARTITIONED, content=ManifestContent.DELETES, format_version=3
+    )
+    manifest = listed(len(data), spec_id=0, content=ManifestContent.DELETES)
+    (columns,) = decode_manifest_columns(data, manifest, schema=SCHEMA, specs={0: UNPARTITIONED})
+    for wanted in (frozenset[str](), frozenset({"a"}), frozenset({"b", "c"}), frozenset({"longer", "a"})):
+        assert columns.is_at(wanted).tolist() == [path in wanted for path in held]
+
+
 def test_a_path_that_holds_the_word_which_tells_records_apart() -> None:
     file = data_file(Random(0), random_rows(Random(0)))
     entries = [
