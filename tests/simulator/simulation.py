@@ -6,6 +6,7 @@ import random
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from unittest.mock import patch
 
 from simulator import database, server
 from simulator.changelogs import RecordedChange
@@ -35,6 +36,7 @@ from simulator.world import CatalogKind, Process, Violation, World
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.commit.loop.attempt_queue import AttemptQueue
 from sqlext.errors import CommitStateUnknown, SqlextError
+from sqlext.scan.files import manifest_cache
 
 KINDS = ("append", "append", "delete", "update", "update", "merge", "upsert", "copy")
 _SHARE_OF_ROWS = {"rows": 0.85, "definitions": 0.3, "names": 0.4}
@@ -87,7 +89,9 @@ class Outcome:
 
 def simulate(seed: int, *, faults: list[Fault] | None = None, catalog: CatalogKind = "folder") -> Outcome:
     """Runs a seed. The same seed on the same code takes the same steps."""
-    with pure_answers_kept():
+    # Manifests of large tables are decoded in another way than those of small ones: every other seed has it, too.
+    fewest = 1 if seed % 2 else manifest_cache._FEWEST_FOR_COLUMNS
+    with pure_answers_kept(), patch.object(manifest_cache, "_FEWEST_FOR_COLUMNS", fewest):
         return _simulate(seed, faults, catalog)
 
 
