@@ -94,6 +94,13 @@ object PredicateJson {
     case _ => None
   }
 
+  /** Whether no text in it has bytes that are no UTF-8. Spark's filters of files, and JSON, have strings, in which such
+    * bytes are those of another text. */
+  private[sqlext] def hasTextsAsStrings(expression: Expression): Boolean = expression match {
+    case literal: Literal[_] => literal.value match { case text: UTF8String => text.isValid; case _ => true }
+    case other => other.children.forall(hasTextsAsStrings)
+  }
+
   private def transform(name: String, number: Option[Any], column: NamedReference): Any =
     Map("transform" -> name, "number" -> number, "column" -> column.fieldNames.toSeq)
 
@@ -108,7 +115,7 @@ object PredicateJson {
   }
 
   private def encoded(value: Any): Option[Any] = value match {
-    case text: UTF8String => Some(text.toString)
+    case text: UTF8String => Option.when(text.isValid)(text.toString)
     case number: Decimal => Some(Map("decimal" -> number.toJavaBigDecimal.toPlainString))
     case bytes: Array[Byte] => Some(Map("binary" -> Base64.getEncoder.encodeToString(bytes)))
     case number: Float => encoded(number.toDouble) // its decimal digits are those of another double

@@ -9,7 +9,7 @@ import java.util.OptionalLong
 import com.fasterxml.jackson.databind.JsonNode
 import org.apache.spark.sql.{SparkSession, classic}
 import org.apache.spark.sql.catalyst.InternalRow
-import org.apache.spark.sql.connector.expressions.{NamedReference, SortOrder}
+import org.apache.spark.sql.connector.expressions.{Expression, Literal, NamedReference, SortOrder}
 import org.apache.spark.sql.connector.expressions.aggregate.Aggregation
 import org.apache.spark.sql.connector.expressions.filter.Predicate
 import org.apache.spark.sql.connector.read._
@@ -45,7 +45,7 @@ class SqlextScanBuilder(table: SqlextTable) extends ScanBuilder with SupportsPus
       filters.zip(answered).collect { case (filter, false) => filter }.toArray
     }
   }
-  override def pushedPredicates(): Array[Predicate] = filters.toArray
+  override def pushedPredicates(): Array[Predicate] = filters.filter(ShownFilters.hasText).toArray // only shown
 
   /** Spark compares names as the session does when it prunes nested fields, and may give a column the type of
     * another one whose name differs in case alone: such columns are read whole. */
@@ -65,6 +65,14 @@ class SqlextScanBuilder(table: SqlextTable) extends ScanBuilder with SupportsPus
   }
   override def pushAggregation(wanted: Aggregation): Boolean = aggregates.exists(_._1 == wanted)
   override def build(): Scan = aggregates.map(_._2).getOrElse(SqlextScan(table, columns, filters, limit, firstRows))
+}
+
+private object ShownFilters {
+  /** Spark fails as it makes the text of a null among bytes. */
+  def hasText(filter: Expression): Boolean = filter match {
+    case literal: Literal[_] => literal.dataType != BinaryType || literal.value != null
+    case other => other.children.forall(hasText)
+  }
 }
 
 /** Which files Python planned, read by Spark's own readers: nearly always the vectorised one of Parquet. */
@@ -134,8 +142,9 @@ case class SqlextScan(table: SqlextTable, columns: StructType, filters: Seq[Pred
   override def readSchema: StructType = StructType(stored ++ constants)
   override def description: String = {
     val files = touchedByKey.map(touched => s", files that equality deletes ${if (touched) "may touch" else "do not touch"}").getOrElse("")
-    s"sqlext ${table.name} [filters: ${filters.mkString(", ")}$files]"
+    s"sqlext ${table.name} [filters: ${filters.map(shown).mkString(", ")}$files]"
   }
+  private def shown(filter: Predicate): String = if (ShownFilters.hasText(filter)) filter.toString else filter.name
 
   override def estimateStatistics: Statistics = new Statistics {
     override def numRows: OptionalLong = OptionalLong.of(plan.get("expected_rows").asLong)

@@ -26,7 +26,8 @@ private[sqlext] class FileReaders(spark: classic.SparkSession, table: SqlextTabl
   private val pushed = {
     val pushable = plan.get("pushable_columns").elements.asScala.map(_.asText).toSet & stored.map(_.name).toSet
     val read = pushable.map(QuotingUtils.quoteIfNeeded)
-    FileReaders.together(filters.flatMap(SparkInternals.filterOf).filter(_.references.forall(read)).toIndexedSeq).toSeq
+    val offered = filters.filter(PredicateJson.hasTextsAsStrings).flatMap(SparkInternals.filterOf)
+    FileReaders.together(offered.filter(_.references.forall(read)).toIndexedSeq).toSeq
   }
 
   /** Whether the readers give every row of a file. */

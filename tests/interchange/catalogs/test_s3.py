@@ -35,6 +35,13 @@ question = "SELECT count(*), count(DISTINCT p), min(v), max(length(v)), sum(id) 
 answers = [list(spark.sql(question.format(name)).first()) for name in ("lake", "ice")]
 spark.sql("INSERT INTO ice.db.t VALUES (5, 'iceberg', 0)")
 answers.append([row[0] for row in spark.sql("SELECT v FROM lake.db.t WHERE id IN (2, 5, 11) ORDER BY id").collect()])
+spark.conf.set("sqlext.plan.force", "tasks")
+source = "SELECT v, id FROM lake.db.t"
+spark.sql("CREATE TABLE lake.db.copy (v STRING, id BIGINT)")
+answers.append("tasks read the files of the query themselves" in spark.sql(f"EXPLAIN INSERT INTO lake.db.copy {source}").first()[0])
+spark.sql(f"INSERT INTO lake.db.copy {source}")
+answers.append(spark.sql(f"({source} EXCEPT ALL TABLE lake.db.copy) UNION ALL (TABLE lake.db.copy EXCEPT ALL {source})").count())
+answers.append(spark.table("lake.db.copy").count())
 plan = spark.sql("SELECT * FROM lake.db.t")._jdf.queryExecution().toString()
 spark.sql("CREATE TABLE lake.db.gone AS SELECT 1 AS id")
 spark.sql("DROP TABLE lake.db.gone")
@@ -80,9 +87,10 @@ def test_a_warehouse_in_s3(s3: S3Server) -> None:
     )
     assert ended.returncode == 0, ended.stderr[-4000:]
     said = json.loads(ended.stdout.splitlines()[-1])
-    ours, iceberg, rows, gone = said["answers"]
+    ours, iceberg, rows, by_tasks, different, copied, gone = said["answers"]
     assert ours == iceberg == [3001, 2, "a", 12000, 3 - 11 + sum(range(10, 3010))]
     assert rows == ["merged", "iceberg"]
+    assert (by_tasks, different, copied) == (True, 0, 3002)
     assert gone == "TABLE_OR_VIEW_NOT_FOUND"
     assert SECRET not in said["plan"] + ended.stderr
     assert not any("gone" in key for key in s3.keys(bucket))
