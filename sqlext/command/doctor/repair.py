@@ -20,6 +20,7 @@ from sqlext.command.doctor.rebuilt_list import rebuilt_list
 from sqlext.command.doctor.rebuilt_manifest import RebuiltManifest, UntoldManifest, rebuilt_manifests
 from sqlext.command.doctor.table_from_manifests import with_later_snapshots
 from sqlext.command.doctor.table_remains import TableRemains
+from sqlext.command.doctor.twin_vectors import twins_among
 from sqlext.command.environment import Environment
 from sqlext.commit.action import Destination
 from sqlext.commit.actions.snapshot_repair import RepairSnapshot
@@ -50,6 +51,10 @@ _MENDING: Mapping[str, Callable[[bytes], bytes | None]] = {
 _CURRENT = re.compile(rb'"current-snapshot-id"\s*:\s*([0-9]{1,19})\b')
 _LOGGED = re.compile(rb'"metadata-file"\s*:\s*"([^"\\]+)"')
 _TURNED_BACK = "one bit had changed, and is as it was written; nothing is lost"
+_UNTOLD_VECTORS = (
+    "not done: each deletion vector of {path} deletes rows that the other does not. Go back to an earlier snapshot with"
+    " CALL rollback_to_snapshot"
+)
 # Files that may have been those of a manifest.
 _MOST_SHOWN = 20
 # Of the text of a damaged metadata file, from which the log is read as far as it goes.
@@ -240,19 +245,21 @@ def _plan(
     data = (entry for entry in kept if entry.file.content == Content.DATA)
     deletes = [entry for entry in kept if entry.file.content != Content.DATA]
     dangling = [entry.file.key for entry, _ in dangling_deletes(data, deletes, metadata.specs_by_id())]
+    twins = twins_among(io, deletes)
     recounted = head.snapshot_id in check.wrong_totals or any(one.path in check.miscounted for one in listed)
-    if manifests is None and not (lost or gone or dangling or recounted):
-        return None
+    if manifests is None and not (lost or gone or dangling or twins.covered or recounted):
+        return (None, _UNTOLD_VECTORS.format(path=twins.untold[0])) if twins.untold else None
     action = RepairSnapshot(
         head.snapshot_id,
         _operation(gone, [one.manifest for one in untold]),
         frozenset(one.manifest.path for one in untold),
-        frozenset((*(file.key for file in gone), *dangling)),
+        frozenset((*(file.key for file in gone), *dangling, *twins.covered)),
         manifests,
         _entries_by_manifest(rebuilt),
     )
     told = [*map(_of_rebuilt, rebuilt), *map(_of_untold, untold)]
-    return action, "; ".join((*told, *_told(gone, len(dangling), recounted, rebuilt=manifests is not None)))
+    told += _told(gone, len(dangling), len(twins.covered), recounted, rebuilt=manifests is not None)
+    return action, "; ".join(told)
 
 
 def _live(io: FileIO, metadata: TableMetadata, manifests: Iterable[ManifestFile]) -> Iterator[ManifestEntry]:
@@ -300,7 +307,7 @@ def _of_untold(one: UntoldManifest) -> str:
     return f"{lost}; CALL add_files takes those that are known to be the table's of {', '.join(shown)}{others}"
 
 
-def _told(gone: Iterable[ContentFile], dangling: int, recounted: bool, *, rebuilt: bool) -> Iterator[str]:
+def _told(gone: Iterable[ContentFile], dangling: int, covered: int, recounted: bool, *, rebuilt: bool) -> Iterator[str]:
     if rebuilt:
         yield "its manifests were told from their names and its parent, and have its totals; nothing is lost"
     for file in gone:
@@ -308,6 +315,8 @@ def _told(gone: Iterable[ContentFile], dangling: int, recounted: bool, *, rebuil
         yield f"{file.record_count} {what} of {file.file_path} are lost"
     if dangling:
         yield f"{dangling} delete files that apply to no data file that is left are removed"
+    if covered:
+        yield f"{covered} deletion vectors are removed, of whose data files a newer one has all rows; nothing is lost"
     if recounted:
         yield "counts and totals are those of its files"
 

@@ -38,9 +38,11 @@ answers.append([row[0] for row in spark.sql("SELECT v FROM lake.db.t WHERE id IN
 spark.conf.set("sqlext.plan.force", "tasks")
 source = "SELECT v, id FROM lake.db.t"
 spark.sql("CREATE TABLE lake.db.copy (v STRING, id BIGINT)")
-answers.append("tasks read the files of the query themselves" in spark.sql(f"EXPLAIN INSERT INTO lake.db.copy {source}").first()[0])
+explained = spark.sql(f"EXPLAIN INSERT INTO lake.db.copy {source}").first()[0]
+answers.append("tasks read the files of the query themselves" in explained)
 spark.sql(f"INSERT INTO lake.db.copy {source}")
-answers.append(spark.sql(f"({source} EXCEPT ALL TABLE lake.db.copy) UNION ALL (TABLE lake.db.copy EXCEPT ALL {source})").count())
+differing = f"({source} EXCEPT ALL TABLE lake.db.copy) UNION ALL (TABLE lake.db.copy EXCEPT ALL {source})"
+answers.append(spark.sql(differing).count())
 answers.append(spark.table("lake.db.copy").count())
 plan = spark.sql("SELECT * FROM lake.db.t")._jdf.queryExecution().toString()
 spark.sql("CREATE TABLE lake.db.gone AS SELECT 1 AS id")
