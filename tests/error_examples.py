@@ -88,6 +88,7 @@ PROGRAMS: dict[str, str] = {
     "INVALID_ROWKIND_FIELD": """
         lake.create_table("CREATE TABLE db.t (id INT, op INT, PRIMARY KEY (id)) TBLPROPERTIES ('rowkind.field'='op')")
     """,
+    "LOCAL_DELETE_REFUSED": 'lake.create_table("CREATE TABLE db.t (id INT)").delete("id = 7")',
     "LOCAL_NEEDS_SPARK": """
         t = lake.create_table("CREATE TABLE db.t (id INT, v STRING)")
         t.to_arrow(where="upper(v) = 'A'")

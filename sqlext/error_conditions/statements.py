@@ -8,6 +8,11 @@ from sqlext.error_conditions.condition import Condition
 
 STATEMENTS: Mapping[str, Condition] = {
     # without Spark
+    "LOCAL_DELETE_REFUSED": Condition(
+        "42616",
+        "The deletion of rows of {table} is refused: it is told by {found}. Give either keys, which are rows with the"
+        ' key\'s columns, or a condition, as where="id = 7".',
+    ),
     "LOCAL_NEEDS_SPARK": Condition(
         "0A000",
         "{what} is refused by sqlext.local: {reason}. Do it in a session of Spark, such as that of sqlext.session.",

@@ -244,12 +244,14 @@ class LocalTable:
         """Deletes the rows that match `where`, or those with one of `keys`, which are rows with the key's columns.
         Returns their number.
 
-        `where` is as in `to_batches`; `where="true"` deletes all rows. Raises AnalysisError LOCAL_ROWS_REFUSED unless
+        `where` is as in `to_batches`; `where="true"` deletes all rows. Raises AnalysisError LOCAL_DELETE_REFUSED unless
         exactly one of both is given, and as `append`.
         """
+        if isinstance(keys, str):
+            raise AnalysisError("LOCAL_DELETE_REFUSED", table=self.name, found=f"a text in the place of keys, {keys!r}")
         if (keys is None) == (where is None):
-            reason = "a deletion is told by keys or by a condition, and by one of them"
-            raise AnalysisError("LOCAL_ROWS_REFUSED", table=self.name, reason=reason)
+            found = "neither keys nor a condition" if keys is None else "both keys and a condition"
+            raise AnalysisError("LOCAL_DELETE_REFUSED", table=self.name, found=found)
 
         def remove(environment: Environment, target: Target) -> int:
             schema = target.table.metadata.schema()

@@ -24,7 +24,10 @@ _APART = 3_200
 _INSERT, _UPSERT, _UPDATE, _DELETE = "INSERT", "UPSERT", "UPDATE", "DELETE"
 _MERGE, _ON_CONFLICT = "MERGE", "INSERT … ON CONFLICT DO UPDATE"
 _KEY = "o_orderkey"
-_STATE = "SELECT count(*), sum(o_totalprice), max(o_orderkey) FROM {table}"
+# Rows of the statements that only one system has are left out.
+_STATE = (
+    f"SELECT count(*), sum(o_totalprice), max(o_orderkey) FROM {{table}} WHERE pmod(o_orderkey, {_APART}) NOT IN (4, 5)"
+)
 
 Change = Callable[[int], object]
 """One statement, for the round of a number."""
@@ -41,7 +44,6 @@ def one_row_statements(bench: Bench) -> Iterator[Result]:
         costs = _in_turns(_statements(bench, table), bench.repeats)
         check = bench.answer(_STATE.format(table=table))
         for case, cost in costs.items():
-            # What only one system has changes rows that others do not.
             yield Result(SUITE, case, bench.system.name, mode, cost, check if case == _INSERT else "")
         bench.spark.sql(f"DROP TABLE {table}")
     if bench.system.name == "sqlext":
@@ -115,7 +117,7 @@ def _by_local(folder: Path, stored: pa.Table) -> Mapping[str, Change]:
     table.append(stored)
     return {
         _INSERT: lambda number: table.append(_row(stored, _NEW_KEYS + number)),
-        _DELETE: lambda number: table.delete(f"{_KEY} = {_key(number, 2)}"),
+        _DELETE: lambda number: table.delete(where=f"{_KEY} = {_key(number, 2)}"),
         _UPSERT: lambda number: table.upsert(_row(stored, _key(number, 4))),
     }
 

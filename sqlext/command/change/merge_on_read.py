@@ -39,7 +39,7 @@ def merge_on_read(
     with operation.cleaned_on_failure():
         rows = changed_rows(spark, operation, change)
         task = _task(target, operation, change)
-        fewer = _fewer_columns(environment, target, operation, change, rows, task) if writer.most_bytes else None
+        fewer = _fewer_columns(environment, target, operation, change, rows, task) if writer.completed_rows else None
         # The read set comes from the query that runs first, if any does, as Spark has to optimise it anyway.
         read_set = read_set_of(
             fewer.rows if fewer else rows, target.version, conflict_scope(change, target), target.overtaken

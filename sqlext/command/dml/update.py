@@ -19,6 +19,7 @@ from sqlext.scan.filter.row_estimate import expected_rows
 from sqlext.spark.query.lowered_sql import lowered_change
 from sqlext.spark.query.store_assignment import require_strict_policy
 from sqlext.spark.scan.exact_filter import exact_filter
+from sqlext.spark.scan.rows_of_keys import keys_sought
 from sqlext.spark.session.session_settings import is_case_sensitive
 from sqlext.sql.lowering.update import keeps_keys, kept_columns, lower_update
 from sqlext.sql.row_rules import generated_names, identity_names, require_kept
@@ -55,10 +56,11 @@ def planned_update(
     )
     query = None if statement.where is None else lowered_change(spark, lowered)
     row_filter = None if query is None else exact_filter(spark, query, schema)
-    guessed = None
+    guessed, by_key = None, False
     if row_filter is not None:
         files = [task.file for task in environment.scans.plan(target.version, row_filter).tasks]
         guessed = expected_rows(row_filter, files, schema)
+        by_key = keys_sought(row_filter, schema.identifier_fields) is not None
     change = RowChange(
         lowered,
         UPDATE_ISOLATION_LEVEL.of(target.table.metadata.properties),
@@ -69,6 +71,6 @@ def planned_update(
     facts = replace(
         facts_of(target, UPDATE_MODE, change.kept_columns),
         expected_rows=guessed,
-        keeps_columns=bool(change.kept_columns),
+        keeps_columns=bool(change.kept_columns) and not by_key,
     )
     return target, PlannedChange(plan_change(facts, environment.planning), change, facts.expected_rows)

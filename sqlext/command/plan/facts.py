@@ -87,7 +87,8 @@ class ChangeFacts:
 
     `expected_rows`: how many rows it probably changes, None if unknown; `is_guess` unless Spark has counted them. A
     change by key changes as many rows as its source has. `keeps_columns`: new rows keep columns of the rows that they
-    replace. `covered`: for a DELETE whose condition metadata can decide. `deletes_all`: a DELETE without condition.
+    replace, which a query would decode in many other rows too. `covered`: for a DELETE whose condition metadata can
+    decide. `deletes_all`: a DELETE without condition.
     `copied_by_query`: why tasks cannot copy files with the change; None if they can, as far as the table's schema and
     sort order tell.
     """

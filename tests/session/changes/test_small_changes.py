@@ -46,6 +46,7 @@ class Jobs:
     def __init__(self) -> None:
         self.workers = 0
         self.rows = 0
+        self.columns: list[str] = []
 
 
 @pytest.fixture
@@ -62,6 +63,7 @@ def jobs(monkeypatch: pytest.MonkeyPatch) -> Jobs:
     def collected(frame: DataFrame, streams: bytes) -> pa.Table:
         rows = to_table(frame, streams)
         counted.rows += rows.num_rows
+        counted.columns = frame.columns
         return rows
 
     monkeypatch.setattr(kind, "mapInArrow", with_workers)
@@ -103,6 +105,22 @@ def test_the_rows_decide(
     assert jobs.rows <= 65_537 + 10
     totals = "SELECT count(*), sum(n), count(v), count(DISTINCT w), max(id) FROM {}"
     assert canonical_rows(spark.sql(totals.format(table))) == iceberg.sql(totals.format(table))
+
+
+@pytest.mark.parametrize(
+    ("condition", "by_key"), [("id = 5", True), ("id IN (5, 7) AND n > 1", True), ("n = 5", False)]
+)
+def test_columns_that_an_update_keeps_come_with_a_row_found_by_its_key(
+    spark: SparkSession, table_name: str, source_of_rows: str, jobs: Jobs, condition: str, by_key: bool
+) -> None:
+    spark.sql(f"CREATE TABLE {table_name} (id BIGINT, n BIGINT, v STRING, w STRING, PRIMARY KEY (id) NOT ENFORCED)")
+    spark.sql(f"INSERT INTO {table_name} SELECT * FROM {source_of_rows}")
+    totals = f"SELECT count(*), sum(n), min(v), max(w), sum(hash(v, w)) FROM {table_name}"
+    before = spark.sql(totals).first()
+    changed = spark.sql(f"UPDATE {table_name} SET n = n + 1 WHERE {condition}").first()["num_affected_rows"]
+    assert ("v" in jobs.columns) == by_key
+    after = spark.sql(totals).first()
+    assert changed and (after[0], after[1], *after[2:]) == (before[0], before[1] + changed, *before[2:])
 
 
 def test_long_texts_weigh_what_their_files_do(spark: SparkSession, table_name: str, jobs: Jobs) -> None:

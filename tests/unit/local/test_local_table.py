@@ -84,6 +84,17 @@ def test_what_is_no_row_is_told(table: LocalTable) -> None:
         sqlext.local.open("")
 
 
+def test_a_deletion_is_told_by_keys_or_by_a_condition(table: LocalTable) -> None:
+    table.append([{"id": 1, "v": "a"}])
+    with refused("LOCAL_DELETE_REFUSED", "neither keys nor a condition"):
+        table.delete()
+    with refused("LOCAL_DELETE_REFUSED", "both keys and a condition"):
+        table.delete([{"id": 1}], where="id = 1")
+    with refused("LOCAL_DELETE_REFUSED", "a text in the place of keys, 'id = 1'", "where="):
+        table.delete("id = 1")
+    assert table.to_arrow().num_rows == 1
+
+
 def test_rows_come_back_as_they_were_given(tmp_path: Path) -> None:
     table = created(
         open_lake(tmp_path),
@@ -254,8 +265,6 @@ def test_keys_of_many_kinds(tmp_path: Path) -> None:
         plain.upsert([{"v": 1}])
     with refused("UPSERT_WITHOUT_KEY"):
         plain.delete([{"v": 1}])
-    with refused("LOCAL_ROWS_REFUSED"):
-        plain.delete()
 
 
 def test_checks_that_are_not_tested_here_are_refused(tmp_path: Path) -> None:
