@@ -70,10 +70,11 @@ class OneWidth:
         return [row.tobytes() for row in self._with(self.differing[np.asarray(rows, np.int64)])]
 
     def spread(self, rows: npt.NDArray[np.int64], size: int) -> OneWidth:
-        """`size` byte strings, of which those of `rows` are these and the others arbitrary."""
+        """`size` byte strings, of which those of `rows` are these. Others are one of them, not made-up bytes, which may
+        be no text."""
         if not len(self.places):
             return self
-        differing = np.zeros((size, len(self.places)), np.uint8)
+        differing = np.repeat(self.differing[:1], size, axis=0)
         differing[rows] = self.differing
         return OneWidth(self.common, self.places, differing)
 
