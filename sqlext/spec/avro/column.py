@@ -114,8 +114,8 @@ class Octets:
         return len(self.values.common) if isinstance(self.values, OneWidth) else None
 
     def one_or_all(self) -> pa.BinaryArray:
-        """One value per row, or a single one for all; nulls are null. What is made of a single one holds for all rows,
-        and has to be spread over them."""
+        """One value per row, or a single one for all; a null is null, or one of the values. What is made of a single
+        one holds for all rows, and has to be spread over them."""
         if not isinstance(self.values, OneWidth):
             return self.values
         array = self.values.array()
