@@ -56,11 +56,11 @@ def print_rows(
     out = console()
     if title:
         out.print(Text(f"\n{title}" if not out.is_terminal else title, style="bold"))
-    rows = [[shown(value) for value in row] for row in rows]
-    if out.is_terminal and rows and _least_width(columns, rows, right) > out.width:
+    told = [[shown(value) for value in row] for row in rows]
+    if out.is_terminal and told and _least_width(columns, told, right) > out.width:
         out.print()
-        for row in rows:
-            print_facts(zip(columns, row, strict=True))
+        for one in told:
+            print_facts(zip(columns, one, strict=True))
             out.print()
         return
     table = Table(box=box.SIMPLE_HEAD if out.is_terminal else None, pad_edge=False, header_style="bold")
@@ -72,8 +72,8 @@ def print_rows(
             overflow="fold",
             no_wrap=is_number or not out.is_terminal,
         )
-    for row in rows:
-        table.add_row(*map(Text, row))
+    for one in told:
+        table.add_row(*map(Text, one))
     if out.is_terminal:
         out.print(table)
         return
