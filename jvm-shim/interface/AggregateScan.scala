@@ -61,8 +61,11 @@ object ColumnFigures {
   def of(table: SqlextTable, columns: StructType): util.Map[NamedReference, ColumnStatistics] =
     if (table.role.isInstanceOf[EqualityDeletes]) new util.HashMap()
     else Bridge.askOnce("column statistics", Map("table" -> table.handle))
-      .get("columns").properties.asScala.filter(c => columns.fieldNames.contains(c.getKey))
+      .get("columns").properties.asScala.filter(c => columns.exists(f => f.name == c.getKey && isEstimated(f.dataType)))
       .map(c => Grouping.reference(c.getKey) -> figures(c.getValue, columns(c.getKey).dataType)).toMap[NamedReference, ColumnStatistics].asJava
+
+  /** Spark fails as it estimates a condition or a join by the least and largest of these. */
+  private def isEstimated(dataType: DataType): Boolean = dataType != TimestampNTZType
 
   private def figures(node: JsonNode, dataType: DataType): ColumnStatistics = new ColumnStatistics {
     override def distinctCount: OptionalLong = long("distinct")

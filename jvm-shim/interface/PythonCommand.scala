@@ -10,11 +10,12 @@ import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeReference,
 import org.apache.spark.sql.catalyst.plans.QueryPlan
 import org.apache.spark.sql.catalyst.plans.logical._
 import org.apache.spark.sql.catalyst.rules.Rule
+import org.apache.spark.sql.catalyst.util.DateTimeUtils
 import org.apache.spark.sql.connector.expressions.Transform
 import org.apache.spark.sql.execution.command.LeafRunnableCommand
 import org.apache.spark.sql.execution.datasources.v2.DataSourceV2Relation
 import org.apache.spark.sql.sqlext.{EvolvingWrite, SparkInternals, StatementErrors}
-import org.apache.spark.sql.types.{ArrayType, BooleanType, IntegerType, LongType, StructType}
+import org.apache.spark.sql.types.{ArrayType, BooleanType, IntegerType, LongType, MapType, StructType, TimestampType}
 
 import scala.jdk.CollectionConverters._
 import scala.util.control.NonFatal
@@ -44,7 +45,9 @@ case class PythonCommand(context: Map[String, Any], title: String, catalog: Opti
       case LongType => node.asLong
       case IntegerType => node.asInt
       case BooleanType => node.asBoolean
+      case TimestampType => DateTimeUtils.microsToInstant(node.asLong)
       case _: ArrayType => node.elements.asScala.map(_.asText).toSeq
+      case _: MapType => node.fields.asScala.map(entry => entry.getKey -> entry.getValue.asText).toMap
       case _ => node.asText
     }
 }

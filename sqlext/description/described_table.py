@@ -184,7 +184,7 @@ def _commit(snapshot: Snapshot, on_main: Collection[int], names: Sequence[str]) 
         committed_at=moment(snapshot.timestamp_ms),
         operation=snapshot.operation,
         what=_what(snapshot),
-        by=_committer(summary),
+        by=committer(summary),
         rows_in=_rows_in(summary),
         rows_out=_rows_out(summary),
         keys_out=_number(summary, "added-equality-deletes"),
@@ -207,7 +207,8 @@ def _what(snapshot: Snapshot) -> str:
     return told if staged is None else f"{told}, staged as {staged}"
 
 
-def _committer(summary: Mapping[str, str]) -> str:
+def committer(summary: Mapping[str, str]) -> str:
+    """The engine and the application that committed a snapshot of this summary, as far as it tells."""
     engine = " ".join(filter(None, (summary.get("engine-name", ""), summary.get("engine-version", ""))))
     application = next((summary[key] for key in _APPLICATIONS if key in summary), "")
     if not engine and "iceberg-version" in summary:

@@ -18,8 +18,10 @@ from sqlext.procedure.described_procedures import (
     SHOW_PROCEDURES_COLUMNS,
 )
 from sqlext.procedure.registry import find_procedure
+from sqlext.procedure.table_descriptions import DESCRIBE_DETAIL_COLUMNS, DESCRIBE_HISTORY_COLUMNS
 from sqlext.sql.parser import AnyStatement
 from sqlext.sql.statements.clone_statement import ShallowClone
+from sqlext.sql.statements.description_statement import DescribeDetail, DescribeHistory
 from sqlext.sql.statements.maintenance_statement import AnalyzeTable, Optimize, Vacuum
 from sqlext.sql.statements.returning_statement import Returning
 from sqlext.sql.statements.routine_statement import (
@@ -70,7 +72,9 @@ from sqlext.sql.statements.view_statement import (
 
 # The columns of the answers; those of other statements are the counts of rows that they change.
 _COLUMNS: Mapping[type, Sequence[tuple[str, str]]] = {
+    DescribeDetail: DESCRIBE_DETAIL_COLUMNS,
     DescribeFunction: DESCRIBE_FUNCTION_COLUMNS,
+    DescribeHistory: DESCRIBE_HISTORY_COLUMNS,
     DescribeProcedure: DESCRIBE_PROCEDURE_COLUMNS,
     Explain: (("plan", "string"),),
     ExplainCommit: EXPLAIN_COMMIT_COLUMNS,

@@ -49,11 +49,13 @@ from sqlext.procedure.described_procedures import (
     describe_procedure,
     show_procedures,
 )
+from sqlext.procedure.table_descriptions import describe_detail, describe_history
 from sqlext.spark.query.cached_tables import drop_caches, renew_caches
 from sqlext.spark.session.refused_commits import RefusedCommit, statement_text
 from sqlext.spark.session.session_settings import session_id
 from sqlext.sql.parser import AnyStatement
 from sqlext.sql.statements.clone_statement import ShallowClone
+from sqlext.sql.statements.description_statement import DescribeDetail, DescribeHistory
 from sqlext.sql.statements.maintenance_statement import AnalyzeTable, Optimize, Vacuum
 from sqlext.sql.statements.returning_statement import Returning
 from sqlext.sql.statements.routine_statement import (
@@ -130,7 +132,9 @@ _COMMANDS: Mapping[type, Any] = {
     Call: call,
     CreateReference: create_reference,
     DropReference: drop_reference,
+    DescribeDetail: describe_detail,
     DescribeFunction: describe_function,
+    DescribeHistory: describe_history,
     DescribeProcedure: describe_procedure,
     DropView: drop_view,
     ExplainCommit: explain_commit,

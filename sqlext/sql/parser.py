@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection
 from typing import NoReturn, TypeAlias
 
 from sqlext.sql.statements.clone_statement import ShallowClone
+from sqlext.sql.statements.description_statement import DescriptionStatement
 from sqlext.sql.statements.maintenance_statement import MaintenanceStatement
 from sqlext.sql.statements.returning_statement import Returning
 from sqlext.sql.statements.routine_statement import RoutineStatement
@@ -30,17 +31,26 @@ from sqlext.sql.syntax.alter_table_syntax import parse_alter_table, parse_commen
 from sqlext.sql.syntax.call_syntax import parse_call
 from sqlext.sql.syntax.constraint_syntax import parse_constraint_change
 from sqlext.sql.syntax.create_table_syntax import parse_create_table
+from sqlext.sql.syntax.description_syntax import parse_describe
 from sqlext.sql.syntax.maintenance_syntax import parse_analyze, parse_optimize, parse_vacuum
 from sqlext.sql.syntax.options_hint import with_versions
 from sqlext.sql.syntax.ref_syntax import parse_reference_change, parse_restore
 from sqlext.sql.syntax.returning_syntax import cut_returning, parse_returning
-from sqlext.sql.syntax.routine_syntax import parse_describe_routine, parse_show_procedures
+from sqlext.sql.syntax.routine_syntax import parse_show_procedures
 from sqlext.sql.syntax.row_level_syntax import parse_delete, parse_insert, parse_merge, parse_truncate, parse_update
 from sqlext.sql.syntax.transaction_syntax import TRANSACTION_HEADS, parse_transaction
 from sqlext.sql.syntax.view_syntax import parse_alter_view, parse_create_view, parse_drop_view, parse_show_views
 from sqlext.sql.tokens.token_cursor import TokenCursor
 
-_Statement: TypeAlias = Statement | Returning | ShallowClone | MaintenanceStatement | ViewStatement | RoutineStatement
+_Statement: TypeAlias = (
+    Statement
+    | Returning
+    | ShallowClone
+    | DescriptionStatement
+    | MaintenanceStatement
+    | ViewStatement
+    | RoutineStatement
+)
 AnyStatement: TypeAlias = _Statement | TransactionStatement
 
 _HEADS = frozenset(
@@ -63,7 +73,7 @@ _TARGET = re.compile(
 )
 _OTHER_OBJECT = re.compile(
     rf"(?:CREATE{_GAP}+(?:OR{_GAP}+REPLACE{_GAP}+)?(?!(?:OR|EXTERNAL|TABLE|VIEW)\b)|SHOW{_GAP}+(?!(?:CREATE|VIEWS|PROCEDURES)\b)"
-    rf"|ANALYZE{_GAP}+(?!TABLE\b)|DESC(?:RIBE)?{_GAP}+(?!(?:FUNCTION|PROCEDURE)\b)|COMMENT{_GAP}+ON{_GAP}+(?!COLUMN\b)"
+    rf"|ANALYZE{_GAP}+(?!TABLE\b)|DESC(?:RIBE)?{_GAP}+(?!(?:FUNCTION|PROCEDURE|HISTORY|DETAIL)\b)|COMMENT{_GAP}+ON{_GAP}+(?!COLUMN\b)"
     rf"|(?:ALTER{_GAP}+(?!TABLE\b)|DROP{_GAP}+)(?!VIEW\b))[A-Za-z]",
     re.IGNORECASE,
 )
@@ -218,7 +228,7 @@ def _parse_tokens(cursor: TokenCursor, tables: TableResolution) -> _Statement | 
     if cursor.at("SHOW", "PROCEDURES"):
         return parse_show_procedures(cursor, tables)
     if cursor.at("DESCRIBE") or cursor.at("DESC"):
-        return parse_describe_routine(cursor, tables)
+        return parse_describe(cursor, tables)
     if cursor.at("TRUNCATE"):
         return parse_truncate(cursor, tables)
     if cursor.at("SHOW", "VIEWS"):

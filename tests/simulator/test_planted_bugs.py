@@ -16,7 +16,7 @@ MOST_SEEDS = 3_000
 FIRST_SEEDS = {
     "what newer metadata do not show has not landed": 350,
     "a group keeps the sequence numbers of its first attempt": 170,
-    "a commit lands in a table made anew": 1_400,
+    "a commit lands in a table made anew": 2_100,
     "changelogs of lost attempts stay": 540,
     "a changelog is that of the first attempt": 320,
     "a hint makes the folder of a dropped table": 720,

@@ -75,10 +75,10 @@ def _column(rows: FoundRows, field: NestedField) -> pa.Array | pa.ChunkedArray:
 
 def _fields(version: TableVersion, names: Sequence[str]) -> list[NestedField] | None:
     """The columns of these names, which may be those of a row's place; None if one is none of the table's columns, or
-    of a type that is not read here."""
+    of a type that is not read here, or if there is none: a table of Arrow without columns has no rows."""
     stored = [field for field in version.schema.fields if has_positioned_values(field)]
     fields = {field.name: field for field in (*stored, *_PLACES)}
     if len(fields) < len(stored) + len(_PLACES):
         return None
     found = [fields[name] for name in names if name in fields]
-    return found if len(found) == len(names) else None
+    return found if found and len(found) == len(names) else None

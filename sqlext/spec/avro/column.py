@@ -70,10 +70,11 @@ class OneWidth:
         return [row.tobytes() for row in self._with(self.differing[np.asarray(rows, np.int64)])]
 
     def spread(self, rows: npt.NDArray[np.int64], size: int) -> OneWidth:
-        """`size` byte strings, of which those of `rows` are these and the others arbitrary."""
+        """`size` byte strings, of which those of `rows` are these. Others are one of them, not made-up bytes, which may
+        be no text."""
         if not len(self.places):
             return self
-        differing = np.zeros((size, len(self.places)), np.uint8)
+        differing = np.repeat(self.differing[:1], size, axis=0)
         differing[rows] = self.differing
         return OneWidth(self.common, self.places, differing)
 
@@ -113,8 +114,8 @@ class Octets:
         return len(self.values.common) if isinstance(self.values, OneWidth) else None
 
     def one_or_all(self) -> pa.BinaryArray:
-        """One value per row, or a single one for all; nulls are null. What is made of a single one holds for all rows,
-        and has to be spread over them."""
+        """One value per row, or a single one for all; a null is null, or one of the values. What is made of a single
+        one holds for all rows, and has to be spread over them."""
         if not isinstance(self.values, OneWidth):
             return self.values
         array = self.values.array()

@@ -208,14 +208,17 @@ def _of_chunk(chunk: Sequence[_Plain], to: EntryFormat) -> Iterator[EncodedEntry
     if not chunk:
         return
     try:
-        yield from _located(chunk, to)
-        return
-    except NotColumnar:
+        located = _located(chunk, to)
+    except MemoryError:
+        raise
+    except Exception:  # NotColumnar, and what conversions of partition values raise on a damaged file
         if len(chunk) == 1:
             yield from _re_encoded(chunk[0].manifest, chunk[0].file, to)
             return
-    for one in chunk:
-        yield from _of_chunk([one], to)
+        for one in chunk:
+            yield from _of_chunk([one], to)
+        return
+    yield from located
 
 
 def _re_encoded(manifest: ManifestFile, data: bytes, to: EntryFormat) -> Iterator[EncodedEntry]:

@@ -100,5 +100,6 @@ def test_statistics_and_the_copy_of_a_table(
     check_statistics_and_copy(spark, iceberg, NAME)
 
 
+@pytest.mark.turns(1, pool="previews of catalogs")
 def test_previews_and_undone_commits(spark: SparkSession, iceberg: IcebergJudge, pyiceberg: PyIcebergCatalog) -> None:
     check_preview_and_undo(spark, iceberg, NAME)

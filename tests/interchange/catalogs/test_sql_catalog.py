@@ -127,6 +127,6 @@ def test_statistics_and_the_copy_of_a_table(spark: SparkSession, iceberg: Iceber
     check_statistics_and_copy(spark, iceberg, name)
 
 
-@pytest.mark.turns(1)
+@pytest.mark.turns(1, pool="previews of catalogs")
 def test_previews_and_undone_commits(spark: SparkSession, iceberg: IcebergJudge, name: str) -> None:
     check_preview_and_undo(spark, iceberg, name)

@@ -119,7 +119,7 @@ def _counts(ask: Callable[[str], list[list[Any]]], relation: str, conditions: Se
     return [count for _, count in sorted(ask(" UNION ALL ".join(branches)))]
 
 
-@pytest.mark.turns(1)
+@pytest.mark.turns(1, pool="values of pages")
 @pytest.mark.parametrize("seed", range(4))
 def test_no_value_is_missed(judged: Judged, seed: int) -> None:
     spark, t = judged.spark, judged.table
@@ -225,6 +225,7 @@ def _rows_read(frame: DataFrame) -> int:
     return int(scan.metrics().apply("numOutputRows").value())
 
 
+@pytest.mark.turns(1, pool="values of pages")
 @pytest.mark.parametrize("version", [2, 3])
 def test_changes_of_rows_hit_those_rows_where_pages_are_passed_over(judged: Judged, version: int) -> None:
     """Positions of rows are those in the file, whatever pages their reader has passed over."""

@@ -84,7 +84,7 @@ def statements(name: str) -> Sequence[str]:
     return [*STATEMENTS, *KEYED, *([] if merges else [KEYLESS[1]])]
 
 
-@pytest.mark.turns(1)
+@pytest.mark.turns(1, pool="undo of tables")
 @pytest.mark.parametrize("name", KINDS)
 def test_each_kind_of_table(spark: SparkSession, iceberg: IcebergJudge, table_name: str, name: str) -> None:
     """Each statement does what its preview shows, and is undone where it is the newest commit and where others stand on
@@ -229,7 +229,7 @@ def test_a_key_within_a_struct(spark: SparkSession, table_name: str, version: in
     assert table_rows(spark, table_name) == beginning
 
 
-@pytest.mark.turns(1)
+@pytest.mark.turns(1, pool="undo of tables")
 @pytest.mark.parametrize("mode", ["merge-on-read", "copy-on-write"])
 @pytest.mark.parametrize("version", [2, 3])
 @pytest.mark.parametrize("key", ["", ", PRIMARY KEY (id) NOT ENFORCED"])
@@ -275,7 +275,7 @@ def test_maps_and_void_columns(spark: SparkSession, table_name: str, key: str, v
 
 
 @pytest.mark.skipif(pyspark.__version__.startswith("4.0"), reason="Spark 4.0 reads no variants")
-@pytest.mark.turns(1)
+@pytest.mark.turns(1, pool="undo of tables")
 @pytest.mark.parametrize("mode", ["merge-on-read", "copy-on-write"])
 @pytest.mark.parametrize("key", ["", ", PRIMARY KEY (id) NOT ENFORCED"])
 def test_variants(spark: SparkSession, table_name: str, key: str, mode: str) -> None:

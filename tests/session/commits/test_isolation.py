@@ -297,7 +297,7 @@ def _race_table(spark: SparkSession, name: str, keys: int, traits: set[str]) -> 
     spark.sql(f"INSERT INTO {name} SELECT id, 0, id % 3 FROM range({keys})")
 
 
-@pytest.mark.turns(2)
+@pytest.mark.turns(1, pool="changes of own keys")
 @pytest.mark.parametrize("number", range(len(RACES)))
 def test_all_changes_of_keys_that_no_other_thread_changes_land(
     spark: SparkSession, table_name: str, number: int
@@ -338,6 +338,7 @@ def test_merges_that_insert_the_same_keys_leave_one_row_of_each(
     assert rows == [(id, landed - 1) for id in range(KEYS)]
 
 
+@pytest.mark.turns(1, pool="changes of own keys")
 def test_all_changes_of_keys_that_no_other_process_changes_land(
     spark: SparkSession, warehouse: Path, table_name: str
 ) -> None:

@@ -92,6 +92,7 @@ def _branched(spark: SparkSession, table: str, rows: str, properties: str = "") 
     return f"{table}.branch_work"
 
 
+@pytest.mark.turns(1, pool="merged before")
 def test_a_branch_that_was_merged_before(spark: SparkSession, table_name: str) -> None:
     branch = _branched(spark, table_name, "(1, 'a'), (2, 'b'), (3, 'c')")
     spark.sql(f"INSERT INTO {branch} VALUES (5, 'e')")
@@ -112,6 +113,7 @@ def test_a_branch_that_was_merged_before(spark: SparkSession, table_name: str) -
     assert _rows(spark, table_name) == {2: "b", 3: "CC"}
 
 
+@pytest.mark.turns(1, pool="merged before")
 def test_a_merge_without_changes_is_known_to_the_next_one(spark: SparkSession, table_name: str) -> None:
     branch = _branched(spark, table_name, "(1, 'a')")
     for table in (branch, table_name):
@@ -122,6 +124,7 @@ def test_a_merge_without_changes_is_known_to_the_next_one(spark: SparkSession, t
     assert _rows(spark, table_name) == {1: "a"}
 
 
+@pytest.mark.turns(1, pool="merged before")
 def test_after_the_merge_has_expired(spark: SparkSession, table_name: str) -> None:
     branch = _branched(spark, table_name, "(1, 'a')")
     spark.sql(f"INSERT INTO {branch} VALUES (5, 'e')")

@@ -286,6 +286,18 @@ def _told(spark: SparkSession, statement: str, outcome: list[object]) -> None:
         outcome.append(str(error).partition("\n")[0])
 
 
+def test_rows_of_which_no_column_is_read_are_counted(spark: SparkSession, table_name: str) -> None:
+    """The bounds of files answer the condition, so that not even the key is read; and the rows are larger than those
+    that the driver reads by Spark's readers."""
+    spark.sql(f"CREATE TABLE {table_name} (id INT NOT NULL, PRIMARY KEY (id) NOT ENFORCED)")
+    for id in (5, 6, 5):
+        spark.sql(f"INSERT INTO {table_name} VALUES ({id})")
+    for where, count in (("id = 5", 2), ("id IN (5, 6)", 3)):
+        with planned(spark, looked_up_rows=1):
+            assert len(spark.sql(f"SELECT 1 FROM {table_name} WHERE {where}").collect()) == count
+            assert len(spark.sql(f"SELECT 1 FROM {table_name} WHERE {where} LIMIT 2").collect()) == 2
+
+
 def test_more_rows_are_left_to_tasks(spark: SparkSession, table_name: str) -> None:
     spark.sql(f"CREATE TABLE {table_name} ({COLUMNS})")
     spark.sql(f"INSERT INTO {table_name} {ROWS.format(rows=2000)}")

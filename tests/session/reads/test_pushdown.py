@@ -194,6 +194,38 @@ def test_the_optimizer_knows_columns_figures(spark: SparkSession, sales: str) ->
         spark.conf.set("spark.sql.cbo.enabled", before)
 
 
+_ONE_OF_EACH = {
+    "BOOLEAN": "true",
+    "INT": "7",
+    "DECIMAL(30, 4)": "7.5",
+    "DOUBLE": "7.5D",
+    "STRING": "'seven'",
+    "BINARY": "X'07'",
+    "DATE": "DATE'2024-01-01'",
+    "TIMESTAMP": "TIMESTAMP'2024-01-01 00:00:00'",
+    "TIMESTAMP_NTZ": "TIMESTAMP_NTZ'2024-01-01 00:00:00'",
+}
+
+
+def test_the_optimizer_estimates_columns_of_each_type(spark: SparkSession, table_name: str) -> None:
+    literals = dict(enumerate(_ONE_OF_EACH.values()))
+    columns = ", ".join(f"c{number} {type}" for number, type in enumerate(_ONE_OF_EACH))
+    spark.sql(f"CREATE TABLE {table_name} (id INT, {columns})")
+    spark.sql(f"INSERT INTO {table_name} VALUES (1, {', '.join(literals.values())})")
+    spark.sql(f"INSERT INTO {table_name} (id) VALUES (2)")
+    before = spark.conf.get("spark.sql.cbo.enabled")
+    spark.conf.set("spark.sql.cbo.enabled", "true")
+    try:
+        for number, literal in literals.items():
+            for condition in ("= {}", "<=> {}", ">= {}", "IN ({}, NULL)"):
+                where = f"c{number} {condition.format(literal)} AND id < 5"
+                assert rows(spark, f"SELECT id FROM {table_name} WHERE {where}") == [(1,)], where
+            on = f"a.c{number} = b.c{number}"
+            assert rows(spark, f"SELECT a.id FROM {table_name} a JOIN {table_name} b ON {on}") == [(1,)], on
+    finally:
+        spark.conf.set("spark.sql.cbo.enabled", before)
+
+
 _BYTES = (
     "''",
     "'00'",

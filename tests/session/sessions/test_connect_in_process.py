@@ -14,6 +14,7 @@ from pyspark.sql import SparkSession
 import sqlext
 
 
+@pytest.mark.turns(1, pool="own sessions")
 def test_it_has_catalogs_and_functions(tmp_path: Path) -> None:
     program = Path(__file__).with_name("connect_process.py")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("SPARK_", "PYSPARK_"))}

@@ -84,23 +84,23 @@ WRONG = {
 CAST_ERRORS = ("CAST_INVALID_INPUT", "DATATYPE_MISMATCH.CAST_WITH_CONF_SUGGESTION")
 
 
-def test_no_argument_is_taken_for_another_value(spark: SparkSession, table_name: str) -> None:
+@pytest.mark.parametrize("ansi", ["true", "false"])
+def test_no_argument_is_taken_for_another_value(spark: SparkSession, table_name: str, ansi: str) -> None:
     """Of every parameter of every procedure: milliseconds are no time in seconds, and a slip does not mean the default,
     which it would be where casts give null."""
     spark.sql(f"CREATE TABLE {table_name} (id INT) TBLPROPERTIES ('format-version'='2')")
-    for ansi in ("true", "false"):
-        spark.conf.set("spark.sql.ansi.enabled", ansi)
-        try:
-            for procedure in PROCEDURES.values():
-                for parameter in procedure.parameters:
-                    for value in WRONG[parameter.type]:
-                        call = f"CALL lake.system.{procedure.name}({_arguments(procedure, parameter, value)})"
-                        with pytest.raises(PySparkException) as caught:
-                            spark.sql(call)
-                        condition = caught.value.getCondition()
-                        assert condition == "PROCEDURE_ARGUMENT" or (condition in CAST_ERRORS and ansi == "true"), call
-        finally:
-            spark.conf.unset("spark.sql.ansi.enabled")
+    spark.conf.set("spark.sql.ansi.enabled", ansi)
+    try:
+        for procedure in PROCEDURES.values():
+            for parameter in procedure.parameters:
+                for value in WRONG[parameter.type]:
+                    call = f"CALL lake.system.{procedure.name}({_arguments(procedure, parameter, value)})"
+                    with pytest.raises(PySparkException) as caught:
+                        spark.sql(call)
+                    condition = caught.value.getCondition()
+                    assert condition == "PROCEDURE_ARGUMENT" or (condition in CAST_ERRORS and ansi == "true"), call
+    finally:
+        spark.conf.unset("spark.sql.ansi.enabled")
 
 
 def test_a_time_that_python_does_not_have(spark: SparkSession, table_name: str) -> None:

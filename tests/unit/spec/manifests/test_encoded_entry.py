@@ -97,7 +97,7 @@ def value(random: Random, type: Type) -> Any:
         case DoubleType():
             return random.choice((0.0, -0.0, math.inf, math.nan, random.random()))
         case StringType():
-            return random.choice(("", "eu", "漢字", "PARQUET", "x" * 100))
+            return random.choice(random.choice((("", "eu", "漢字", "PARQUET", "x" * 100), ("é", "ü", "eu"))))
         case BinaryType():
             return random.randbytes(random.choice((0, 3, 90)))
         case DecimalType(precision=precision, scale=scale):
@@ -251,6 +251,23 @@ def test_random_manifests_are_copied_as_they_are_decoded(re_encoded: list[str]) 
     assert entries > 10 * CASES
     # A text that is "PARQUET" can hide where records begin.
     assert len(re_encoded) < CASES
+
+
+def test_texts_of_one_width_beside_nulls_are_copied(re_encoded: list[str]) -> None:
+    """What stands in for a null is no text where two characters share a byte."""
+    content = ManifestContent.DATA
+    spec = PartitionSpec(0, (PartitionField(2, 1000, "p", IdentityTransform()),))
+    schema = Schema((NestedField(1, "id", LongType()), NestedField(2, "region", StringType())))
+    to = EntryFormat(2, schema, spec)
+    files = [
+        ContentFile(Content.DATA, f"file:///lake/t/{number}.parquet", "PARQUET", 0, (text,), 1, 100)
+        for number, text in enumerate(("é", None, "ü", None))
+    ]
+    entries = [ManifestEntry(EntryStatus.ADDED, 5, None, None, file) for file in files]
+    data = encode_manifest(entries, schema=schema, spec=spec, content=content, format_version=2)
+    listed = ManifestFile("m.avro", len(data), 0, content, 7, 0, 77, *NOT_LISTED)
+    require_same([(listed, data)], content, to)
+    assert re_encoded == []
 
 
 @pytest.mark.parametrize("version", [2, 3])
