@@ -44,7 +44,8 @@ def wheel(version: str) -> str:
     found = glob.glob(os.path.join(folder, "pyspark-*.whl"))
     if not found:
         print("sqlext: making a wheel of pyspark " + version, file=sys.stderr, flush=True)
-        pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--no-deps"]
-        subprocess.check_call([*pip, "-w", folder, whole])
+        # The archive has no pyproject.toml: a pip before 23.1 would want the package wheel in this environment.
+        pip = [sys.executable, "-m", "pip", "wheel", "--quiet", "--disable-pip-version-check", "--use-pep517"]
+        subprocess.check_call([*pip, "--no-deps", "-w", folder, whole])
         found = glob.glob(os.path.join(folder, "pyspark-*.whl"))
     return found[0]

@@ -110,7 +110,7 @@ class ObjectStoreIO:
                 reason = "there is no such bucket"
                 raise StorageError("STORAGE_FAILURE", operation="Writing", path=location, reason=reason) from None
             except _NoAnswer as silence:
-                lost = _Lost(silence.message)
+                lost = _Lost(silence.message, str(silence.parameters["reason"]))
         assert lost is not None
         raise lost
 
@@ -186,15 +186,20 @@ class ObjectStoreIO:
         return True
 
     def require_create_if_absent(self, folder: str) -> None:
-        """Raises UnsupportedError if the store overwrites an existing file in spite of a conditional put."""
+        """Raises UnsupportedError if the store overwrites an existing file in spite of a conditional put, and
+        StorageError if it does not answer."""
         probe = f"{folder.rstrip('/')}/{_PROBE_PREFIX}{uuid.uuid4().hex}"
-        self.create(probe, b"1")
         try:
-            self.create(probe, b"2")
-        except FileExistsError:
-            return
-        finally:
-            self.delete(probe)
+            self.create(probe, b"1")
+            try:
+                self.create(probe, b"2")
+            except FileExistsError:
+                return
+            finally:
+                self.delete(probe)
+        except _Lost as lost:
+            # Nothing depends on what became of a probe.
+            raise StorageError("STORAGE_FAILURE", operation="Writing", path=probe, reason=lost.reason) from None
         raise UnsupportedError(
             "CREATE_IF_ABSENT_UNSUPPORTED",
             path=folder,
@@ -335,6 +340,10 @@ class _NoAnswer(StorageError):
 
 class _Lost(Exception):
     """A file may have been created or not."""
+
+    def __init__(self, message: str, reason: str) -> None:
+        super().__init__(message)
+        self.reason = reason
 
 
 def _package() -> Any:

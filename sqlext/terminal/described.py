@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import asdict
 
-from rich.text import Text
-
 from sqlext.command.doctor.care_plan import health
 from sqlext.description.described_table import describe_table, history
 from sqlext.description.table_facts import (
@@ -19,10 +17,11 @@ from sqlext.description.table_facts import (
     plural_told,
 )
 from sqlext.terminal.named_catalog import NamedTable
-from sqlext.terminal.output import console, print_json, print_line, print_rows, shown
+from sqlext.terminal.output import print_facts, print_json, print_line, print_rows
 from sqlext.terminal.read_state import state_of
 
 _BAR = 24
+_HEAD = 15
 
 
 def print_description(named: NamedTable, now_ms: int, commits: int, *, as_json: bool) -> None:
@@ -105,10 +104,7 @@ def _print_head(described: Description) -> None:
         ("location", described.location),
         *((one.kind, f"{one.name} at {one.snapshot_id}") for one in described.references if one.name != "main"),
     ]
-    out = console()
-    for name, value in lines:
-        if value is not None:
-            out.print(Text.assemble((f"{name:15}", "bold"), shown(value)))
+    print_facts(((name, value) for name, value in lines if value is not None), width=_HEAD)
 
 
 def _print_columns(described: Description) -> None:

@@ -62,7 +62,7 @@ class NamedCatalog:
 
     @cached_property
     def catalog(self) -> Catalog:
-        """Raises as `open_catalog`, and typer.BadParameter for a folder or file that is not there."""
+        """Raises as `open_catalog`, and typer.BadParameter for a folder that is not there, or no warehouse."""
         options = dict(self.options)
         warehouse = options.get("warehouse", "")
         kind = options.get("type", "hadoop").lower()
@@ -70,7 +70,7 @@ class NamedCatalog:
             told = "say where the tables of the database are: --option warehouse=FOLDER"
             raise typer.BadParameter(told, param_hint="--option")
         if kind != "rest" and not is_database(options) and warehouse and not is_object(warehouse):
-            _require_there(to_local_path(configured_location(warehouse)))
+            _require_warehouse(to_local_path(configured_location(warehouse)))
         return open_catalog(self.name, options)
 
     def identifier(self, text: str) -> TableIdentifier:
@@ -201,6 +201,16 @@ def _option(text: str) -> tuple[str, str]:
 def _require_there(path: str) -> None:
     if not Path(path).exists():
         raise typer.BadParameter(f"there is no {path}", param_hint="--catalog")
+
+
+def _require_warehouse(path: str) -> None:
+    """A file, or the folder of a table, would be a catalog without tables."""
+    _require_there(path)
+    if not Path(path).is_dir():
+        raise typer.BadParameter(f"{path} is no folder", param_hint="--catalog")
+    if any(Path(path, "metadata").glob("*.metadata.json*")):
+        told = f"{path} is the folder of a table: name it where a table is named, or a folder above it here"
+        raise typer.BadParameter(told, param_hint="--catalog")
 
 
 def _name_in_database(options: Mapping[str, str]) -> str:

@@ -16,12 +16,17 @@ from typing import Any
 from uuid import UUID
 
 from rich import box
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
 # As wide as any line: in a pipe nothing is folded.
 _PIPE_WIDTH = 100_000
+# What is left of a text before a table is rather shown row by row: a third of a time or of a snapshot's id is no use.
+_LEAST_TEXT = 12
+# Of SIMPLE_HEAD: a blank at each side of a column and one between two, of which the outermost are one each side.
+_GAP = 3
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 
@@ -43,10 +48,21 @@ def shown(value: object) -> str:
 def print_rows(
     columns: Sequence[str], rows: Iterable[Sequence[object]], *, right: Sequence[str] = (), title: str = ""
 ) -> None:
-    """Prints a table; the columns `right` are aligned to the right, as numbers are."""
+    """Prints a table; the columns `right` are aligned to the right, as numbers are.
+
+    On a terminal texts are folded as far as they stay readable, and numbers never. Where that is too wide, each row is
+    printed as lines of its columns, so that nothing is cut.
+    """
     out = console()
     if title:
         out.print(Text(f"\n{title}" if not out.is_terminal else title, style="bold"))
+    told = [[shown(value) for value in row] for row in rows]
+    if out.is_terminal and told and _least_width(columns, told, right) > out.width:
+        out.print()
+        for one in told:
+            print_facts(zip(columns, one, strict=True))
+            out.print()
+        return
     table = Table(box=box.SIMPLE_HEAD if out.is_terminal else None, pad_edge=False, header_style="bold")
     for column in columns:
         is_number = column in right
@@ -56,8 +72,8 @@ def print_rows(
             overflow="fold",
             no_wrap=is_number or not out.is_terminal,
         )
-    for row in rows:
-        table.add_row(*(Text(shown(value)) for value in row))
+    for one in told:
+        table.add_row(*map(Text, one))
     if out.is_terminal:
         out.print(table)
         return
@@ -66,6 +82,19 @@ def print_rows(
     for line in captured.get().splitlines():
         # The last column is padded to its width, which is nothing that a pipe needs.
         out.print(line.rstrip(), markup=False, highlight=False)
+
+
+def print_facts(facts: Iterable[tuple[str, object]], *, width: int = 0) -> None:
+    """Prints a line for each name and value, the values below each other, behind at least `width` columns. Lines are
+    broken by the terminal alone, so that what is copied from there is whole."""
+    facts = list(facts)
+    width = max(width, *(cell_len(shown(name)) + 2 for name, _ in facts)) if facts else width
+    out = console()
+    for name, value in facts:
+        label = set_cell_size(shown(name), width)
+        line = Text.assemble((label, "bold"), shown(value))
+        line.rstrip()
+        out.print(line, soft_wrap=True)
 
 
 def print_line(text: str, style: str = "") -> None:
@@ -115,3 +144,10 @@ def plain(value: Any) -> Any:
     if isinstance(value, Iterable):
         return [plain(one) for one in value]
     return str(value)
+
+
+def _least_width(columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[str]) -> int:
+    """The columns of a terminal that a table needs at least."""
+    widths = [max(map(cell_len, texts)) for texts in zip(map(shown, columns), *rows, strict=True)]
+    least = [width if name in right else min(width, _LEAST_TEXT) for name, width in zip(columns, widths, strict=True)]
+    return sum(least) + _GAP * len(least) - 1

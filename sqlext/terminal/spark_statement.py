@@ -7,43 +7,65 @@ import os
 import sys
 import tempfile
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from datetime import timezone
-from typing import Any
+from typing import Any, TextIO
 
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame, Row, SparkSession
 from pyspark.sql.types import ArrayType, DataType, MapType, StructType, TimestampType
 
 from sqlext.any_session import catalog_class
+from sqlext.spark.session.shown_progress import ShownProgress, display_for, running_tasks
+from sqlext.spark.session.work_progress import Step
 from sqlext.spark_session import configure
 from sqlext.terminal.named_catalog import NamedCatalog
-from sqlext.terminal.output import print_error_lines, print_json, print_line, print_lines, print_rows
+from sqlext.terminal.output import print_error_lines, print_json, print_line, print_lines, print_rows, shown
 from sqlext.terminal.table_rows import cell
+
+# What is shown of a statement in its bar.
+_TITLE = 60
 
 
 def print_statement(named: NamedCatalog, text: str, most: int | None, *, as_json: bool) -> bool:
-    """Runs a statement and prints at most so many rows of its result; whether it succeeded."""
+    """Runs a statement and prints at most so many rows of its result; whether it succeeded.
+
+    A terminal on standard error shows that Spark starts, and what the statement's jobs do.
+    """
     with warnings.catch_warnings(), _session(named) as spark:
         if not sys.warnoptions:
             # PySpark speaks to programmers, such as of pandas 3; who runs a statement has nothing to change.
             warnings.simplefilter("ignore")
         try:
-            _print(spark.sql(text), most, as_json)
+            with _shown(shown(" ".join(text.split()))[:_TITLE], sys.stderr, lambda: running_tasks(spark)):
+                result, found = _run(spark, text, most)
         except PySparkException as error:
             print_error_lines(_told(error))
             return False
+    _print(result, found, most, as_json)
     return True
 
 
-def _print(result: DataFrame, most: int | None, as_json: bool) -> None:
+def _run(spark: SparkSession, text: str, most: int | None) -> tuple[DataFrame, list[Row]]:
+    """The statement's result, and its rows: all, or one more than `most`."""
+    result = spark.sql(text)
+    if not result.columns:
+        return result, []
+    return result, result.collect() if most is None else result.take(most + 1)
+
+
+def _shown(title: str, stream: TextIO, tasks: Callable[[], Step | None]) -> AbstractContextManager[object]:
+    """Shows the title and the tasks while the block takes longer, if `stream` is a terminal."""
+    return ShownProgress({}).watched(title, display_for({}, stream, os.environ), tasks)
+
+
+def _print(result: DataFrame, found: list[Row], most: int | None, as_json: bool) -> None:
     names = result.columns
     if not names:
         if as_json:
             print_json({"columns": [], "rows": [], "is_all": True})
         return
-    found = result.collect() if most is None else result.take(most + 1)
     is_all = most is None or len(found) <= most
     types = [field.dataType for field in result.schema.fields]
     rows = [[_value(one, type) for one, type in zip(row, types, strict=True)] for row in found[:most]]
@@ -82,6 +104,7 @@ def _session(named: NamedCatalog) -> Iterator[SparkSession]:
         SparkSession.builder.master("local[*]")
         .appName("sqlext")
         .config("spark.ui.enabled", "false")
+        # The JVM's own bar would go where its start has left standard error, see `_quiet_start`.
         .config("spark.ui.showConsoleProgress", "false")
         .config("spark.log.level", "ERROR")
         .config("spark.sql.defaultCatalog", named.name)
@@ -102,18 +125,17 @@ def _session(named: NamedCatalog) -> Iterator[SparkSession]:
 def _quiet_start() -> Iterator[None]:
     """The JVM that starts meanwhile writes what it has to say of itself to a file, which is shown if it fails."""
     errors = sys.stderr.fileno()
-    terminal = os.dup(errors)
-    with tempfile.TemporaryFile("w+") as said:
+    with tempfile.TemporaryFile("w+") as said, os.fdopen(os.dup(errors), "w") as terminal:
         os.dup2(said.fileno(), errors)
         try:
-            yield
+            with _shown("starting Spark", terminal, lambda: None):
+                yield
         except BaseException:
             said.seek(0)
-            os.write(terminal, said.read().encode())
+            terminal.write(said.read())
             raise
         finally:
-            os.dup2(terminal, errors)
-            os.close(terminal)
+            os.dup2(terminal.fileno(), errors)
 
 
 def _told(error: PySparkException) -> str:

@@ -49,6 +49,15 @@ def test_what_is_stored_tells_nothing_of_the_machine(name: str) -> None:
     assert not re.search(r"/(tmp|home|root|work|Users)/", images)
 
 
+def test_files_of_a_feed_come_in_their_order(tmp_path: Path) -> None:
+    """Spark takes files by their times in milliseconds, and those of one time in any order."""
+    feed = next(cell.source for cell in code_cells(stored("change_data_capture")) if "def write_moments" in cell.source)
+    exec(feed.replace("write_moments(0, 20)", "write_moments(0, 40, 1)"), {"folder": str(tmp_path)})
+    times = [file.stat().st_mtime_ns // 1_000_000 for file in sorted((tmp_path / "feed").iterdir())]
+    assert len(times) == 40
+    assert times == sorted(set(times))
+
+
 def _program(name: str) -> str:
     """All code of a notebook."""
     return "\n\n".join(cell.source for cell in code_cells(stored(name)))

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from sqlext.catalog.sql.connection import open_database, sqlite_path
 
-# In messages.
-_CATALOG = "catalog"
+# In messages, where a catalog has this name that is given none.
+_CATALOG = "lake"
 
 
 def stored_catalog_names(options: Mapping[str, str]) -> list[str]:

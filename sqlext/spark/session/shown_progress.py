@@ -111,8 +111,8 @@ class ShownProgress:
             watcher.join()
 
 
-def running_tasks(spark: SparkSession, title: str) -> Step | None:
-    """The tasks of the running jobs whose names have the title, see `JobNames`; None without one."""
+def running_tasks(spark: SparkSession, title: str = "") -> Step | None:
+    """The tasks of the running jobs whose names have the title, see `JobNames`, or of all; None without one."""
     context = java_context(spark.sparkContext)
     store = context.statusStore()
     phase, done, total = "", 0, 0
@@ -120,7 +120,7 @@ def running_tasks(spark: SparkSession, title: str) -> Step | None:
         job = store.job(number)
         name = str(job.description().get()) if job.description().isDefined() else ""
         if title in name:
-            phase = name.partition(title)[2].strip(": ")
+            phase = name.partition(title)[2].strip(": ") if title else ""
             done += job.numCompletedTasks() + job.numSkippedTasks()
             total += job.numTasks()
     return Step(phase or "tasks", done, total) if total else None

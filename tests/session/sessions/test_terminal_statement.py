@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
+import pty
 import subprocess
 import sys
 from pathlib import Path
@@ -63,3 +65,23 @@ def test_a_statement_without_rows_prints_nothing(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (0, ""), done.stderr
     told = sqlext(tmp_path, "SELECT * FROM range(5)", "--limit", "2")
     assert told.stdout.splitlines() == ["id", "0", "1", "more rows are left out; --limit 0 shows all"]
+
+
+@pytest.mark.turns(1, pool="own sessions")
+def test_a_terminal_sees_that_spark_starts_and_a_pipe_has_rows_alone(tmp_path: Path) -> None:
+    ours, theirs = pty.openpty()
+    environment = {**os.environ, "SQLEXT_CATALOG": str(tmp_path), "TERM": "xterm", "COLUMNS": "80"}
+    command = [sys.executable, "-m", "sqlext", "sql", "SELECT 1 AS one"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=theirs, text=True, env=environment) as process:
+        os.close(theirs)
+        out, shown = process.stdout, b""
+        assert out is not None
+        # a terminal whose other side has ended is an error
+        with contextlib.suppress(OSError):
+            while read := os.read(ours, 65_536):
+                shown += read
+        assert out.read().split() == ["one", "1"]
+    os.close(ours)
+    assert process.returncode == 0
+    assert b"starting Spark" in shown
+    assert b"WARN" not in shown

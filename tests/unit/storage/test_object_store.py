@@ -11,6 +11,7 @@ import pytest
 
 from catalog.made_tables import DB, changed, create
 from catalog.s3_server import KEY, SECRET, Answer, Application, S3Server
+from free_port import free_port
 from small_tables import ORDERS, Writer
 from sqlext.catalog.catalog_settings import open_catalog
 from sqlext.commit.actions.property_change import ChangeProperties
@@ -118,6 +119,14 @@ def test_a_store_that_overwrites_is_refused_at_the_start(s3: S3Server, bucket: s
         open_catalog("lake", {"warehouse": f"s3://{bucket}/w", **s3.settings()})
     assert caught.value.condition == "CREATE_IF_ABSENT_UNSUPPORTED"
     assert s3.keys(bucket) == []
+
+
+def test_a_store_that_nobody_runs_is_told_by_a_condition(s3: S3Server) -> None:
+    settings = {**s3.settings(), "s3.endpoint": f"http://127.0.0.1:{free_port()}"}
+    with pytest.raises(StorageError) as caught:
+        open_catalog("lake", {"warehouse": "s3://bucket/w", **settings})
+    assert caught.value.condition == "STORAGE_FAILURE"
+    assert str(caught.value).count("Writing") == 1
 
 
 @pytest.mark.parametrize("arrived", [True, False])

@@ -113,3 +113,16 @@ def test_a_namespace_of_the_catalogs_name_is_a_namespace(tmp_path: Path) -> None
     named.catalog.create_namespace(("lake",), {})
     named.catalog.create_namespace(("lake", "db"), {})
     assert named.identifier("lake.db.t").namespace == ("lake", "db")
+
+
+def test_a_table_or_a_file_is_no_warehouse(run: CommandLine, tmp_path: Path) -> None:
+    folder = tmp_path / "warehouse" / "db" / "orders"
+    assert f"{folder} is the folder of a table" in _on_one_line(run("tables", "-c", str(folder), code=2).error)
+    file = tmp_path / "tables.csv"
+    file.write_text("id\n")
+    assert "tables.csv is no folder" in _on_one_line(run("tables", "-c", str(file), code=2).error)
+    assert run("describe", str(folder), "--json").document["key"] == ["id", "day"]
+
+
+def _on_one_line(told: str) -> str:
+    return " ".join(told.split())
