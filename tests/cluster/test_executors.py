@@ -75,6 +75,7 @@ def folders(tmp_path: Path) -> dict[str, str]:
     return {"warehouse": str(tmp_path / "lake")}
 
 
+@pytest.mark.turns(1, pool="executors")
 def test_executors_get_the_package_from_the_driver(tmp_path: Path, worker: Path) -> None:
     running = driver(tmp_path, worker, LOCAL_CLUSTER, "changes", folders(tmp_path))
     assert found(running, tmp_path) == AFTER_CHANGES
@@ -114,6 +115,7 @@ DECOMMISSIONING = {
 }
 
 
+@pytest.mark.turns(1, pool="executors")
 @pytest.mark.parametrize(
     ("scenario", "settings", "loss", "losses", "counted"),
     [

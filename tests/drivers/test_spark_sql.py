@@ -8,6 +8,8 @@ import sys
 import venv
 from pathlib import Path
 
+import pytest
+
 from drivers.spark_servers import run
 
 PYTHON = "spark.sqlext.python"
@@ -51,6 +53,7 @@ def test_statements_run_and_the_python_side_ends_with_the_jvm(tmp_path: Path) ->
     assert [one for one in running.split() if os.path.realpath(f"/proc/{one}/cwd") == str(tmp_path.resolve())] == []
 
 
+@pytest.mark.turns(1, pool="spark-sql that lacks something")
 def test_without_a_python_one_error_says_what_to_set(tmp_path: Path) -> None:
     done = run("spark-sql", tmp_path, "-e", "SHOW NAMESPACES IN lake", settings={PYTHON: "no-such-python"})
     assert "[PYTHON_NOT_STARTED]" in done.stderr
@@ -58,6 +61,7 @@ def test_without_a_python_one_error_says_what_to_set(tmp_path: Path) -> None:
     assert "Set spark.sqlext.python" in done.stderr
 
 
+@pytest.mark.turns(1, pool="spark-sql that lacks something")
 def test_without_the_package_one_error_says_what_to_install(tmp_path: Path) -> None:
     venv.create(tmp_path / "empty", with_pip=False, symlinks=True)
     python = tmp_path / "empty" / "bin" / "python"
