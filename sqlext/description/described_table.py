@@ -27,6 +27,7 @@ from sqlext.spec.identity_column import identity_columns
 from sqlext.spec.iso_date_time import moment
 from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.snapshot_line import ancestors
 from sqlext.spec.metadata.stream_state import settings_of
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.schema import Schema
@@ -39,6 +40,7 @@ from sqlext.sql.syntax.type_text import ddl_type_text
 COMMITS = 20
 """So many snapshots are described, unless another number is asked for."""
 
+_COMMENT = "comment"
 _FIRST_CLASS_BYTES = 1024
 _CLASS_RATIO = 4
 _WHAT = {
@@ -58,8 +60,6 @@ def describe_table(
     no catalog. Raises errors of reading, and UnsupportedError in a transaction."""
     metadata, schema = state.metadata, state.metadata.schema()
     settings = settings_of(metadata.properties)
-    comment = settings.get("comment")
-    shown = {key: text for key, text in sorted(settings.items()) if not is_constraint(key) and key != "comment"}
     tasks = (CareTask(one.name, one.value, one.bytes, one.about) for one in care(catalog, table, state, now_ms))
     return Description(
         name=name,
@@ -69,14 +69,16 @@ def describe_table(
         format_version=metadata.format_version,
         snapshot_id=None if state.snapshot is None else state.snapshot.snapshot_id,
         updated_at=moment(metadata.last_updated_ms),
-        comment=comment,
+        comment=settings.get(_COMMENT),
         columns=tuple(_columns(metadata, schema)),
         key=tuple(schema.column_name(id) for id in schema.identifier_field_ids),
         key_is_enforced=KEY_ENFORCED.of(metadata.properties),
         checks=tuple(Check(one.name, one.expression) for one in check_constraints(metadata.properties)),
-        partitioned_by=tuple(_partitioning(metadata)),
-        ordered_by=tuple(_order(metadata)),
-        settings=tuple(Setting(key, text, property_words(key, settings)) for key, text in shown.items()),
+        partitioned_by=tuple(partitioning(metadata)),
+        ordered_by=tuple(ordering(metadata)),
+        settings=tuple(
+            Setting(key, text, property_words(key, settings)) for key, text in shown_settings(metadata).items()
+        ),
         references=tuple(Reference(key, one.type, one.snapshot_id) for key, one in sorted(metadata.refs.items())),
         commits=history(metadata, commits),
         commit_count=len(metadata.snapshots),
@@ -85,9 +87,16 @@ def describe_table(
     )
 
 
+def shown_settings(metadata: TableMetadata) -> Mapping[str, str]:
+    """The table's properties by name, without those that are told otherwise: constraints, the comment and the state of
+    streams."""
+    settings = settings_of(metadata.properties)
+    return {key: text for key, text in sorted(settings.items()) if not is_constraint(key) and key != _COMMENT}
+
+
 def history(metadata: TableMetadata, most: int | None = None) -> tuple[Commit, ...]:
     """The newest snapshots, at most `most`, newest first."""
-    on_main = set(_line(metadata, metadata.current_snapshot_id))
+    on_main = {one.snapshot_id for one in ancestors(metadata, metadata.current_snapshot())}
     named: dict[int, list[str]] = {}
     for name, one in sorted(metadata.refs.items()):
         named.setdefault(one.snapshot_id, []).append(name)
@@ -148,7 +157,8 @@ def _type(field: NestedField, lengths: Mapping[int, int]) -> str:
         return str(field.type)
 
 
-def _partitioning(metadata: TableMetadata) -> Iterator[str]:
+def partitioning(metadata: TableMetadata) -> Iterator[str]:
+    """The terms by which the table is partitioned, as DDL has them."""
     schema = metadata.schema()
     for field in metadata.spec().fields:
         if isinstance(field.transform, VoidTransform):
@@ -159,21 +169,14 @@ def _partitioning(metadata: TableMetadata) -> Iterator[str]:
             yield f"{field.transform}({schema.column_name(field.source_id)})"
 
 
-def _order(metadata: TableMetadata) -> Iterator[str]:
+def ordering(metadata: TableMetadata) -> Iterator[str]:
+    """The terms of the table's sort order, as DDL has them."""
     schema = metadata.schema()
     for field in metadata.sort_order().fields:
         try:
             yield sort_term(schema, field)
         except UnsupportedError:
             yield f"{field.transform}({schema.column_name(field.source_id)}) {field.direction}"
-
-
-def _line(metadata: TableMetadata, head: int | None) -> Iterator[int]:
-    """The snapshot `head` and its ancestors up to the first expired one."""
-    by_id = {one.snapshot_id: one for one in metadata.snapshots}
-    while head is not None and head in by_id:
-        yield head
-        head = by_id[head].parent_snapshot_id
 
 
 def _commit(snapshot: Snapshot, on_main: Collection[int], names: Sequence[str]) -> Commit:

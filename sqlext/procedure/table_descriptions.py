@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import datetime, timedelta, timezone
+from itertools import islice
 from typing import Any
 
 from pyspark.sql import SparkSession
 
+from sqlext.catalog.identifier import quoted
 from sqlext.command.change.row_level import load_target
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Outcome
-from sqlext.commit.actions.branch_move import ancestors
-from sqlext.description.described_table import committer
-from sqlext.procedure.describe_table import described
+from sqlext.description.described_table import committer, contents, ordering, partitioning, shown_settings
+from sqlext.procedure.target_state import state_of
 from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.snapshot_line import ancestors
 from sqlext.sql.statements.description_statement import DescribeDetail, DescribeHistory
 
 _TEXTS: Any = {"type": "map", "keyType": "string", "valueType": "string", "valueContainsNull": True}
@@ -41,35 +42,34 @@ DESCRIBE_DETAIL_COLUMNS = (
     ("properties", _TEXTS),
     ("formatVersion", "integer"),
 )
-_MICROSECONDS = 1_000
-_EPOCH = datetime(1970, 1, 1, tzinfo=timezone.utc)
+_MICROSECONDS_PER_MILLISECOND = 1_000
 
 
 def describe_history(environment: Environment, spark: SparkSession, statement: DescribeHistory) -> Outcome:
     """Runs the statement: a row for each snapshot of main, or of the branch in the name, newest first."""
     target = load_target(environment, spark, statement.table)
-    line = list(ancestors(target.table.metadata, target.version.snapshot))
-    return Outcome([_history_row(one) for one in line[: statement.most]])
+    line = ancestors(target.table.metadata, target.version.snapshot)
+    return Outcome([_history_row(one) for one in islice(line, statement.most)])
 
 
 def describe_detail(environment: Environment, spark: SparkSession, statement: DescribeDetail) -> Outcome:
     """Runs the statement; one row. Files and bytes are those of the data files of main, or of the branch in the
     name."""
-    table = described(environment, spark, statement.table, commits=1)
-    updated = datetime.fromisoformat(table.updated_at.replace("Z", "+00:00"))
+    target = load_target(environment, spark, statement.table)
+    metadata, held = target.table.metadata, contents(state_of(environment, target))
     row = [
         "iceberg",
-        table.uuid,
-        table.name,
-        table.comment,
-        table.location,
-        (updated - _EPOCH) // timedelta(microseconds=1),
-        list(table.partitioned_by),
-        list(table.ordered_by),
-        table.contents.data_files,
-        table.contents.bytes,
-        {one.name: one.value for one in table.settings},
-        table.format_version,
+        metadata.table_uuid,
+        quoted(*statement.table.parts),
+        metadata.properties.get("comment"),
+        metadata.location,
+        _instant(metadata.last_updated_ms),
+        list(partitioning(metadata)),
+        list(ordering(metadata)),
+        held.data_files,
+        held.bytes,
+        dict(shown_settings(metadata)),
+        metadata.format_version,
     ]
     return Outcome([row])
 
@@ -77,9 +77,14 @@ def describe_detail(environment: Environment, spark: SparkSession, statement: De
 def _history_row(snapshot: Snapshot) -> Sequence[Any]:
     return [
         snapshot.snapshot_id,
-        snapshot.timestamp_ms * _MICROSECONDS,
+        _instant(snapshot.timestamp_ms),
         snapshot.operation,
         {name: text for name, text in snapshot.summary.items() if name != "operation"},
         snapshot.parent_snapshot_id,
         committer(snapshot.summary) or None,
     ]
+
+
+def _instant(milliseconds: int) -> int:
+    """A TIMESTAMP as the shim takes it: microseconds since 1970."""
+    return milliseconds * _MICROSECONDS_PER_MILLISECOND

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from sqlext.catalog.catalog import LoadedTable
-from sqlext.command.changelog.change_spans import ancestors, changing
+from sqlext.command.changelog.change_spans import changing
 from sqlext.command.changelog.changes import ChangeFeed, snapshot_pairs
 from sqlext.command.environment import Environment
 from sqlext.commit.actions.consumer import Consumer, consumer_or_none
@@ -30,6 +30,7 @@ from sqlext.spark.catalog.session_catalogs import handle_of
 from sqlext.spark.catalog.table_handle import TableHandle
 from sqlext.spec.metadata.reference import MAIN_BRANCH
 from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.snapshot_line import ancestors
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.row_kind import ROW_KIND
 from sqlext.sql.lowering.changes import ChangeStep, lower_changes, lower_kinds
@@ -385,7 +386,7 @@ class _Stream:
 
         Raises ValidationConflict STREAM_POSITION_GONE for any other.
         """
-        first = ancestors(self.metadata, last)[-1]
+        first = list(ancestors(self.metadata, last))[-1]
         is_append = first.operation == "append" and first.sequence_number > 0
         if first.parent_snapshot_id != expired or not (is_append or first.operation == "replace"):
             raise self.position_gone(expired)

@@ -9,7 +9,7 @@ from itertools import islice
 
 import pyarrow as pa
 
-from sqlext.command.changelog.change_spans import Span, ancestors, changelog_spans, history_between
+from sqlext.command.changelog.change_spans import Span, changelog_spans, history_between
 from sqlext.errors import AnalysisError
 from sqlext.scan.changed_rows import RowsOfFile, changed_rows
 from sqlext.scan.metadata_tables.metadata_table import TableState
@@ -17,6 +17,7 @@ from sqlext.scan.placed_rows import rows_at
 from sqlext.scan.row_changes import row_changes
 from sqlext.scan.scan_plan import FileScanTask, ScanPlan
 from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.snapshot_line import ancestors
 from sqlext.spec.metadata.stored_changelog import changelog_table
 from sqlext.spec.row_kind import ROW_KIND
 from sqlext.sql.lowering.changes import CHANGE_TYPE, ORDINAL, ROW_KINDS, SNAPSHOT_ID
@@ -79,7 +80,7 @@ def changes(named: NamedTable, start: Snapshot | None, end: Snapshot | None, *, 
     history = history_between(metadata, start, end)
     if history is None and not net:
         assert start is not None
-        is_known = ancestors(metadata, end)[-1].parent_snapshot_id is None
+        is_known = list(ancestors(metadata, end))[-1].parent_snapshot_id is None
         condition = "CHANGES_NOT_BEHIND" if is_known else "CHANGES_EXPIRED"
         raise AnalysisError(condition, name=named.name, start=start.snapshot_id, end=end.snapshot_id)
     spans = [Span(start, end)] if net else changelog_spans(history or ())

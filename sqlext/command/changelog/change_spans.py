@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.snapshot_line import ancestors
 from sqlext.spec.metadata.stored_changelog import BEGINNING, INPUT, StoredChangelog
 from sqlext.spec.metadata.table_metadata import TableMetadata
 
@@ -35,24 +36,13 @@ class Span:
 def history_between(metadata: TableMetadata, start: Snapshot | None, end: Snapshot) -> Sequence[Pair] | None:
     """Each snapshot after `start` up to `end` with its parent, oldest first; None if `start` is no known ancestor of
     `end`."""
-    chain = ancestors(metadata, end)
+    chain = list(ancestors(metadata, end))
     if start is not None:
         if start not in chain:
             return None
         chain = chain[: chain.index(start)]
     before: list[Snapshot | None] = [*chain, start][1:]
     return list(zip(before, chain, strict=True))[::-1]
-
-
-def ancestors(metadata: TableMetadata, end: Snapshot) -> list[Snapshot]:
-    """The snapshot and its known ancestors, newest first."""
-    known = {one.snapshot_id: one for one in metadata.snapshots}
-    chain: list[Snapshot] = []
-    at: Snapshot | None = end
-    while at is not None:
-        chain.append(at)
-        at = None if at.parent_snapshot_id is None else known.get(at.parent_snapshot_id)
-    return chain
 
 
 def changing(history: Sequence[Pair]) -> Sequence[Pair]:

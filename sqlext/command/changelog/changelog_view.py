@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from pyspark.sql import SparkSession
 
-from sqlext.command.changelog.change_spans import ancestors
 from sqlext.command.changelog.changes import ChangeFeed
 from sqlext.command.environment import Environment
 from sqlext.errors import AnalysisError, NotFoundError
@@ -15,6 +14,7 @@ from sqlext.spark.catalog.table_handle import TableHandle
 from sqlext.spark.query.lowered_sql import log_lowered, lowered_query
 from sqlext.spec.field_path import FieldPath
 from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.snapshot_line import ancestors
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.sql.lowering.changelog_view import lower_net_rows, lower_rows, lower_updates
 from sqlext.sql.lowering.changes import ChangeStep, lower_changes
@@ -69,7 +69,7 @@ def _steps(
     end = _end(feed, handle, metadata, bounds)
     if end is None:
         return [feed.nothing(handle)]
-    line = ancestors(metadata, end)
+    line = list(ancestors(metadata, end))
     start = _start(handle, line, bounds)
     if start == line[-1].parent_snapshot_id:
         return _from_oldest(feed, handle, metadata, line[-1], end)
@@ -84,7 +84,7 @@ def _end(feed: ChangeFeed, handle: TableHandle, metadata: TableMetadata, bounds:
     head = feed.head(handle)
     if head is None or bounds.end_timestamp is None:
         return head
-    return _last_until(bounds.end_timestamp, ancestors(metadata, head))
+    return _last_until(bounds.end_timestamp, list(ancestors(metadata, head)))
 
 
 def _start(handle: TableHandle, line: Sequence[Snapshot], bounds: ChangelogBounds) -> int | None:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
-from sqlext.command.changelog.change_spans import Pair, Span, ancestors, changelog_spans, history_between
+from sqlext.command.changelog.change_spans import Pair, Span, changelog_spans, history_between
 from sqlext.command.environment import Environment
 from sqlext.errors import AnalysisError, NotFoundError
 from sqlext.scan.changed_files import changed_files
@@ -19,6 +19,7 @@ from sqlext.spark.catalog.time_travel import Pin, pinned_snapshot, travel
 from sqlext.spec.expression import AlwaysTrue
 from sqlext.spec.field_path import path_text
 from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.snapshot_line import ancestors
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.sql.lowering.changes import ChangeStep, change_schema, lower_changes
 from sqlext.sql.tokens.quoting import quote_name, quote_string
@@ -190,7 +191,7 @@ def snapshot_pairs(
     pairs = history_between(metadata, start, end)
     if pairs is None:
         assert start is not None
-        oldest = ancestors(metadata, end)[-1].parent_snapshot_id
+        oldest = list(ancestors(metadata, end))[-1].parent_snapshot_id
         condition = "CHANGES_NOT_BEHIND" if oldest is None else "CHANGES_EXPIRED"
         raise AnalysisError(condition, name=handle.full_name, start=start.snapshot_id, end=end.snapshot_id)
     return pairs

@@ -5,9 +5,9 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from sqlext.command.changelog.change_spans import ancestors
 from sqlext.properties import CHANGELOG_PRODUCER, FULL_COMPACTION_COMMITS, FULL_COMPACTION_INTERVAL
 from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.snapshot_line import ancestors
 from sqlext.spec.metadata.stored_changelog import BEGINNING, FULL_COMPACTION, StoredChangelog
 from sqlext.spec.metadata.table_metadata import TableMetadata
 
@@ -22,7 +22,7 @@ def full_compaction_is_due(metadata: TableMetadata, head: Snapshot, now_ms: int,
     properties = metadata.properties
     if CHANGELOG_PRODUCER.of(properties) != FULL_COMPACTION:
         return False
-    chain = ancestors(metadata, head)
+    chain = list(ancestors(metadata, head))
     untold = _untold(metadata, chain)
     commits, interval_ms = FULL_COMPACTION_COMMITS.of(properties), FULL_COMPACTION_INTERVAL.of(properties)
     if commits is None and interval_ms is not None and trigger_ms is None:
@@ -37,7 +37,7 @@ def last_told(metadata: TableMetadata, head: Snapshot) -> int:
 
     If none is known, the oldest known snapshot, or `BEGINNING` if that is the first one.
     """
-    return _last_told(metadata, ancestors(metadata, head))
+    return _last_told(metadata, list(ancestors(metadata, head)))
 
 
 def _last_told(metadata: TableMetadata, chain: Sequence[Snapshot]) -> int:

@@ -17,7 +17,6 @@ from sqlext.command.changelog.changes import ChangeFeed
 from sqlext.command.environment import Environment
 from sqlext.command.maintenance.care import care_after_commit
 from sqlext.command.plan.planner import plan_change
-from sqlext.commit.actions.branch_move import ancestors
 from sqlext.commit.actions.undo_commit import UndoOnce
 from sqlext.errors import AnalysisError
 from sqlext.properties import MERGE_MODE
@@ -25,6 +24,7 @@ from sqlext.spark.query.lowered_sql import log_lowered, lowered_query
 from sqlext.spec.field_path import path_text
 from sqlext.spec.identity_column import with_values_given
 from sqlext.spec.metadata.snapshot import Snapshot, share_row_ids
+from sqlext.spec.metadata.snapshot_line import ancestors
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.metadata.undone_snapshot import UNDONE_SNAPSHOT, not_undoable, undoing
 from sqlext.sql.lowering.changes import ChangeStep
@@ -58,7 +58,7 @@ def undo(environment: Environment, spark: SparkSession, table: TableName, snapsh
 def _undo(environment: Environment, spark: SparkSession, table: TableName, snapshot_id: int) -> Undone:
     loaded = load_target(environment, spark, table)
     metadata, head = loaded.table.metadata, loaded.version.snapshot
-    reason = not_undoable(() if head is None else ancestors(metadata, head), snapshot_id)
+    reason = not_undoable(ancestors(metadata, head), snapshot_id)
     if reason is not None:
         raise _refused(table, snapshot_id, reason)
     assert head is not None

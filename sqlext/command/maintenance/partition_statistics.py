@@ -12,7 +12,6 @@ from typing import Any
 from pyarrow import ArrowException
 
 from sqlext.catalog.catalog import LoadedTable
-from sqlext.command.changelog.change_spans import ancestors
 from sqlext.command.environment import Environment
 from sqlext.command.maintenance.statistics_commit import commit_statistics, new_location
 from sqlext.errors import NotFoundError, SqlextError, UnsupportedError
@@ -28,6 +27,7 @@ from sqlext.spark.catalog.session_catalogs import handle_of
 from sqlext.spec.manifests.manifest import ManifestEntry, ManifestFile
 from sqlext.spec.metadata.metadata_update import SetPartitionStatistics
 from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.snapshot_line import ancestors
 from sqlext.spec.metadata.statistics_file import PartitionStatisticsFile
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.types import StructType
@@ -89,7 +89,7 @@ class _Source:
 
     def since_earlier(self, snapshot: Snapshot, files: Mapping[int, str]) -> list[PartitionCounts] | None:
         """By the file of the nearest ancestor that has one in `files`; None if there is none, or it cannot be used."""
-        line = ancestors(self._metadata, snapshot)
+        line = list(ancestors(self._metadata, snapshot))
         place = next((place for place, one in enumerate(line) if one.snapshot_id in files), None)
         if place is None or not self._partitions.are_told or any(one.embedded_manifests for one in line[:place]):
             return None

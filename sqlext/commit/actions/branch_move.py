@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -13,6 +12,7 @@ from sqlext.spec.metadata.metadata_update import MetadataUpdate, SetSnapshotRef
 from sqlext.spec.metadata.reference import MAIN_BRANCH, SnapshotReference
 from sqlext.spec.metadata.requirement import AssertRefSnapshotId, AssertTableUUID
 from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.snapshot_line import ancestors
 from sqlext.spec.metadata.table_metadata import TableMetadata
 
 
@@ -112,14 +112,6 @@ class _BranchMove:
 
     def abandon(self) -> None:
         """No files."""
-
-
-def ancestors(metadata: TableMetadata, snapshot: Snapshot | None) -> Iterator[Snapshot]:
-    """A snapshot and its ancestors, newest first, up to the first expired one."""
-    while snapshot is not None:
-        yield snapshot
-        parent = snapshot.parent_snapshot_id
-        snapshot = None if parent is None else metadata.snapshot_or_none(parent)
 
 
 def _require_snapshot(base: TableMetadata, snapshot_id: int, table_name: str) -> None:

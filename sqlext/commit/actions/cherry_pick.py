@@ -11,7 +11,6 @@ from dataclasses import dataclass, replace
 
 from sqlext.catalog.discarded_files import ADDED_IN_PLACE
 from sqlext.commit.action import CommitContext, StagedChange
-from sqlext.commit.actions.branch_move import ancestors
 from sqlext.commit.loop.conflict import History
 from sqlext.commit.snapshot.removal import RemoveNothing, RemovePaths
 from sqlext.commit.snapshot.snapshot_production import FileChange, SnapshotProduction
@@ -24,6 +23,7 @@ from sqlext.spec.metadata.metadata_update import SetSnapshotRef
 from sqlext.spec.metadata.reference import MAIN_BRANCH, SnapshotReference
 from sqlext.spec.metadata.requirement import AssertRefSnapshotId, AssertTableUUID
 from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.snapshot_line import ancestors
 from sqlext.spec.metadata.table_metadata import TableMetadata
 
 SOURCE_SNAPSHOT_PROPERTY = "source-snapshot-id"

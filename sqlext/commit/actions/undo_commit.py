@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from sqlext.commit.action import Action, CommitContext, StagedChange, Staging
-from sqlext.commit.actions.branch_move import ancestors
 from sqlext.errors import ValidationConflict
 from sqlext.spec.metadata.snapshot import Snapshot
+from sqlext.spec.metadata.snapshot_line import ancestors
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.metadata.undone_snapshot import not_undoable
 

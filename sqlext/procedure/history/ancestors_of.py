@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from sqlext.commit.actions.branch_move import ancestors
 from sqlext.errors import NotFoundError
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
+from sqlext.spec.metadata.snapshot_line import ancestors
 
 
 def ancestors_of(invocation: Invocation) -> Sequence[Sequence[Any]]:

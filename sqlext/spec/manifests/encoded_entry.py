@@ -207,18 +207,24 @@ def _of_chunk(chunk: Sequence[_Plain], to: EntryFormat) -> Iterator[EncodedEntry
     """The entries of manifests of one schema; each manifest alone if together they cannot be read as columns."""
     if not chunk:
         return
+    located = _located_if_columnar(chunk, to)
+    if located is not None:
+        yield from located
+    elif len(chunk) == 1:
+        yield from _re_encoded(chunk[0].manifest, chunk[0].file, to)
+    else:
+        for one in chunk:
+            yield from _of_chunk([one], to)
+
+
+def _located_if_columnar(chunk: Sequence[_Plain], to: EntryFormat) -> Sequence[EncodedEntry] | None:
+    """As `_located`; None if the entries cannot be read as columns."""
     try:
-        located = _located(chunk, to)
+        return _located(chunk, to)
     except MemoryError:
         raise
     except Exception:  # NotColumnar, and what conversions of partition values raise on a damaged file
-        if len(chunk) == 1:
-            yield from _re_encoded(chunk[0].manifest, chunk[0].file, to)
-            return
-        for one in chunk:
-            yield from _of_chunk([one], to)
-        return
-    yield from located
+        return None
 
 
 def _re_encoded(manifest: ManifestFile, data: bytes, to: EntryFormat) -> Iterator[EncodedEntry]:

@@ -20,15 +20,16 @@ def parse_describe(
 
     To Spark `DESCRIBE HISTORY t` is the column t of a table HISTORY; as in Delta, it is the history of t.
     """
-    if cursor.peek(1).word not in ("HISTORY", "DETAIL") or cursor.peek(2).kind not in ("word", "quoted"):
+    what = cursor.peek(1).word
+    if what not in ("HISTORY", "DETAIL") or cursor.peek(2).kind not in ("word", "quoted"):
         return parse_describe_routine(cursor, tables)
-    cursor.position += 1
-    is_history = cursor.accept("HISTORY")
-    if not is_history:
-        cursor.expect("DETAIL")
+    cursor.position += 2
     table = tables.resolve(cursor.dotted_name("a table name"))
     if table is None:
         return None
-    most = cursor.integer("a number of snapshots") if is_history and cursor.accept("LIMIT") else None
+    if what == "DETAIL":
+        cursor.expect_end()
+        return DescribeDetail(table)
+    most = cursor.integer("a number of snapshots") if cursor.accept("LIMIT") else None
     cursor.expect_end()
-    return DescribeHistory(table, most) if is_history else DescribeDetail(table)
+    return DescribeHistory(table, most)
