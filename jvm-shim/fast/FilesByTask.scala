@@ -1,5 +1,6 @@
-/* Files whose columns a query gives as they are, left to the write tasks in Python: these read them as Arrow, and no row
- * goes through the JVM. A task gets one packed value for each piece of a file that Spark has planned for it.
+/* Files whose columns a query gives as they are, of all rows or of those that a condition selects, left to the write tasks
+ * in Python: these read them as Arrow, and no row goes through the JVM. A task gets one packed value for each piece of a
+ * file that Spark has planned for it.
  *
  * `sqlext.scan.file_piece` reads the values. What it cannot read as Spark does it tells before the job, by the
  * plan's first file, or in the task: then the query runs again, and Spark reads.
@@ -14,21 +15,27 @@ import org.apache.spark.{Partition, TaskContext}
 import org.apache.spark.rdd.RDD
 import org.apache.spark.sql.{DataFrame, classic}
 import org.apache.spark.sql.catalyst.FileSourceOptions
-import org.apache.spark.sql.catalyst.expressions.{Attribute, PlanExpression}
+import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeMap, AttributeReference, Expression, ExpressionSet, PlanExpression, PredicateHelper}
 import org.apache.spark.sql.catalyst.util.CaseInsensitiveMap
-import org.apache.spark.sql.execution.{FileSourceScanExec, LeafExecNode, SparkPlan}
+import org.apache.spark.sql.execution.{FileSourceScanExec, FilterExec, LeafExecNode, SparkPlan}
 import org.apache.spark.sql.execution.adaptive.AdaptiveSparkPlanExec
 import org.apache.spark.sql.execution.datasources.{FilePartition, PartitionedFile}
 import org.apache.spark.sql.execution.datasources.parquet.{ParquetFileFormat, ParquetOptions}
 import org.apache.spark.sql.execution.datasources.v2.{BatchScanExec, DataSourceV2Relation}
-import org.apache.spark.sql.sqlext.ScanPartitions
+import org.apache.spark.sql.sqlext.{ScanPartitions, SparkInternals}
 import org.apache.spark.sql.types._
 
 import scala.jdk.CollectionConverters._
 
-/** The columns of a scan's files by their names, or by their field ids where a table tells them, with their types; and the
-  * handle of the table. */
-private[sqlext] case class FilesByTask(scan: SparkPlan, columns: Seq[Any], types: Seq[DataType], table: Option[String]) {
+/** The columns of a scan's files by their names, or by their field ids where a table tells them, with their types; the
+  * handle of the table; and the condition on rows, in which columns have the names of `FilesByTask.place`. */
+private[sqlext] case class FilesByTask(
+    scan: SparkPlan, columns: Seq[Any], types: Seq[DataType], table: Option[String], condition: Option[Seq[Any]]) {
+  /** What is told of each file. */
+  private lazy val shared: Map[String, Any] = Map(
+    "columns" -> columns, "table" -> table.orNull, "condition" -> condition.orNull,
+    "read" -> Bridge.json.readTree(StructType(types.zipWithIndex.map { case (one, at) => StructField(FilesByTask.place(at), one) }).json))
+
   private def filesOf(partition: Partition): Seq[PartitionedFile] = partition match {
     case packed: FilePartition => packed.files.toSeq
     case other => ScanPartitions.inputs(other).flatMap(FileReaderFactory.filesOf(_).toSeq)
@@ -43,12 +50,11 @@ private[sqlext] case class FilesByTask(scan: SparkPlan, columns: Seq[Any], types
     val files = rows.partitions.map(filesOf)
     files.iterator.flatten.flatMap(FilesByTask.unread(_, table.isDefined)).nextOption()
       .orElse(files.iterator.flatten.nextOption().flatMap(unreadFirst))
-      .toLeft(new PiecesOfTask(rows, files.map(_.map(FilesByTask.packed(_, columns, table)).toArray)))
+      .toLeft(new PiecesOfTask(rows, files.map(_.map(FilesByTask.packed(_, shared)).toArray)))
   }
 
   private def unreadFirst(first: PartitionedFile): Option[String] =
-    Option(Bridge.ask("read by tasks", FilesByTask.described(first, columns, table) ++ Map(
-      "types" -> StructType(types.map(StructField("", _))).json)).get("why").textValue)
+    Option(Bridge.ask("read by tasks", FilesByTask.described(first, shared)).get("why").textValue)
 }
 
 /** Of each task its packed values, in place of the rows of a scan. */
@@ -62,7 +68,7 @@ private class PiecesOfTask(scan: RDD[_], values: Array[Array[Array[Byte]]]) exte
 
 private case class PieceOfTask(index: Int, values: Array[Array[Byte]]) extends Partition
 
-object FilesByTask {
+object FilesByTask extends PredicateHelper {
   /** In place of the number of rows. */
   private val mark = -1L
   private val found = "a subquery tells which files are read"
@@ -78,19 +84,49 @@ object FilesByTask {
   def whyNot(frame: DataFrame): String =
     below(frame.asInstanceOf[classic.DataFrame].queryExecution.executedPlan).flatMap(_.pieces).left.toOption.orNull
 
+  /** The name of a column in a condition. */
+  private def place(at: Int): String = s"c$at"
+
   /** The files of a plan; or why tasks cannot read them. */
   def below(plan: SparkPlan): Either[String, FilesByTask] = ScannedColumns.storedBelow(plan) match {
-    case Some((scan: FileSourceScanExec, columns)) => ofFiles(scan, columns)
-    case Some((batch: BatchScanExec, columns)) => batch.scan match {
-      case own: SqlextScan => ofTable(batch, own, columns)
-      case _ => Left("the query reads another source than files")
+    case Some((filter: FilterExec, columns)) => ScannedColumns.storedBelow(filter.child) match {
+      case Some((scan, stored)) =>
+        val known = AttributeMap(filter.child.output.zip(stored))
+        val condition = filter.condition.transform { case column: Attribute => known.getOrElse(column, column) }
+        ofScan(scan, columns.map(known), Some(condition))
+      case None => Left(computed)
     }
-    case Some((_: AdaptiveSparkPlanExec, _)) => Left("rows are moved between tasks or sorted first, or the query has a subquery")
-    case Some((_: LeafExecNode, _)) => Left("the query reads no files")
-    case _ => Left(computed)
+    case Some((scan, columns)) => ofScan(scan, columns, None)
+    case None => Left(computed)
   }
 
-  private def ofFiles(scan: FileSourceScanExec, columns: Seq[Attribute]): Either[String, FilesByTask] = {
+  /** `columns` are those that are given, of the rows that satisfy `condition`. */
+  private def ofScan(plan: SparkPlan, columns: Seq[Attribute], condition: Option[Expression]): Either[String, FilesByTask] = {
+    val read = columns ++ condition.toSeq.flatMap(_.references.toSeq).filterNot(one => columns.exists(_.exprId == one.exprId))
+    val told = condition.map(encoded(_, read))
+    plan match {
+      case _: AdaptiveSparkPlanExec => Left("rows are moved between tasks or sorted first, or the query has a subquery")
+      case _: LeafExecNode if told.contains(None) => Left("the query has a condition that only Spark evaluates")
+      case scan: FileSourceScanExec => ofFiles(scan, read, condition, told.flatten)
+      case batch: BatchScanExec => batch.scan match {
+        case own: SqlextScan => ofTable(batch, own, read, told.flatten)
+        case _ => Left("the query reads another source than files")
+      }
+      case _: LeafExecNode => Left("the query reads no files")
+      case _ => Left(computed)
+    }
+  }
+
+  /** None for a condition that has no form in which it selects just the same rows. */
+  private def encoded(condition: Expression, read: Seq[Attribute]): Option[Seq[Any]] = {
+    val placed = condition.transform {
+      case column: AttributeReference => column.withName(place(read.indexWhere(_.exprId == column.exprId)))
+    }
+    SparkInternals.translateFilter(placed).flatMap(PredicateJson.encodeExactly)
+  }
+
+  private def ofFiles(
+      scan: FileSourceScanExec, columns: Seq[Attribute], condition: Option[Expression], told: Option[Seq[Any]]): Either[String, FilesByTask] = {
     val options = scan.relation.options
     val conf = scan.relation.sparkSession.sessionState.conf
     val lenient = new FileSourceOptions(CaseInsensitiveMap(options))
@@ -103,13 +139,20 @@ object FilesByTask {
         conf.isParquetINT96TimestampConversion) -> "the session changes times as it reads them",
       conf.parquetFieldIdReadEnabled -> "the session finds columns by field ids",
       scan.partitionFilters.exists(_.exists(_.isInstanceOf[PlanExpression[_]])) -> found,
-      (scan.dataFilters.nonEmpty || stored.exists(place => place < 0 || place >= scan.requiredSchema.length)) -> computed)
+      (!isTested(scan.dataFilters, condition) || stored.exists(place => place < 0 || place >= scan.requiredSchema.length)) -> computed)
     why.collectFirst { case (true, reason) => reason }.orElse(nested(columns)).toLeft {
-      FilesByTask(scan, stored.map(scan.requiredSchema(_).name), columns.map(_.dataType), None)
+      FilesByTask(scan, stored.map(scan.requiredSchema(_).name), columns.map(_.dataType), None, told)
     }
   }
 
-  private def ofTable(batch: BatchScanExec, scan: SqlextScan, columns: Seq[Attribute]): Either[String, FilesByTask] = {
+  /** Whether the condition has all that the scan may pass over files and rows by. */
+  private def isTested(filters: Seq[Expression], condition: Option[Expression]): Boolean = {
+    val tested = ExpressionSet(condition.toSeq.flatMap(splitConjunctivePredicates))
+    filters.forall(tested.contains)
+  }
+
+  private def ofTable(
+      batch: BatchScanExec, scan: SqlextScan, columns: Seq[Attribute], told: Option[Seq[Any]]): Either[String, FilesByTask] = {
     val table = scan.table
     val stored = columns.map(column => table.storedSchema.find(_.name == column.name))
     val asShown = columns.zip(stored).forall { case (column, found) => found.exists(_.dataType == column.dataType) }
@@ -120,7 +163,7 @@ object FilesByTask {
       !asShown -> "the query reads a column that is not stored, or as another type",
       InitialDefaults.of(StructType(FieldIds.onto(StructType(fields), table.schemaWithIds))).nonEmpty -> "the query reads a column with an initial default")
     why.collectFirst { case (true, reason) => reason }.orElse(nested(columns)).toLeft {
-      FilesByTask(batch, fields.map(FieldIds.id(_).get), columns.map(_.dataType), Some(table.handle))
+      FilesByTask(batch, fields.map(FieldIds.id(_).get), columns.map(_.dataType), Some(table.handle), told)
     }
   }
 
@@ -142,17 +185,18 @@ object FilesByTask {
     else None
   }
 
-  private[sqlext] def described(file: PartitionedFile, columns: Seq[Any], table: Option[String]): Map[String, Any] = Map(
-    "path" -> (if (table.isDefined) file.toPath.toString else file.toPath.toUri.getPath),
-    "size" -> file.fileSize, "start" -> file.start, "length" -> file.length, "columns" -> columns, "table" -> table.orNull)
+  /** The file and `shared`, which each file of a scan has. */
+  private def described(file: PartitionedFile, shared: Map[String, Any]): Map[String, Any] = shared ++ Map(
+    "path" -> (if (shared("table") == null) file.toPath.toUri.getPath else file.toPath.toString),
+    "size" -> file.fileSize, "start" -> file.start, "length" -> file.length)
 
   /** The mark, JSON, a line feed, and the deletion vector. */
-  private[sqlext] def packed(file: PartitionedFile, columns: Seq[Any], table: Option[String]): Array[Byte] = {
+  private def packed(file: PartitionedFile, shared: Map[String, Any]): Array[Byte] = {
     val vector = file.otherConstantMetadataColumnValues.get(LiveRows.key) match {
       case Some(bytes: Array[Byte]) => bytes
       case _ => Array.emptyByteArray
     }
-    val told = Bridge.encode(described(file, columns, table)).getBytes(UTF_8)
+    val told = Bridge.encode(described(file, shared)).getBytes(UTF_8)
     ByteBuffer.allocate(8 + told.length + 1 + vector.length).order(ByteOrder.nativeOrder)
       .putLong(mark).put(told).put('\n'.toByte).put(vector).array
   }

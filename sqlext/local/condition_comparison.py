@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from sqlext.local.arrow_comparison import compared
 from sqlext.local.condition_truth import RowTruth, same_for_all
 from sqlext.local.condition_value import (
     FLOATS,
@@ -26,8 +25,9 @@ from sqlext.local.condition_value import (
     as_decimals,
     as_numbers,
     constant_of,
-    scalar_of,
 )
+from sqlext.scan.filter.arrow_comparison import compared
+from sqlext.scan.filter.arrow_literals import literal_scalar
 from sqlext.spec.expression import Comparison, IsNaN, Operator, Or
 from sqlext.spec.types import DecimalType, DoubleType, IntegerType, Type
 
@@ -78,7 +78,7 @@ def compared_with_constant(op: Operator, value: RowValue, constant: Constant) ->
 
     def of(columns: Columns) -> Any:
         values = value.of(columns)
-        return compared(op, values, scalar_of(stored, values.type))
+        return compared(op, values, literal_scalar(stored, values.type))
 
     return RowTruth.by(of, None if id is None else Comparison(op, id, stored))
 

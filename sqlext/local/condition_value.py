@@ -126,17 +126,6 @@ def constant_of(constant: Constant, type: Type) -> Any:
     raise NotHere(f"Spark casts one side of a comparison of {type} with {value!r}")
 
 
-def scalar_of(value: Any, type: pa.DataType) -> pa.Scalar:
-    """A stored value as Arrow has it in a column of `type`."""
-    if isinstance(value, UUID):
-        value = value.bytes
-    if pa.types.is_date32(type):
-        return pa.scalar(value, pa.int32()).cast(type)
-    if pa.types.is_timestamp(type):
-        return pa.scalar(value, pa.int64()).cast(type)
-    return pa.scalar(value, type)
-
-
 def _uuid(text: str) -> UUID:
     try:
         uuid = UUID(text)

@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from sqlext.errors import AnalysisError, DataError
-from sqlext.local.condition_value import scalar_of
+from sqlext.scan.filter.arrow_literals import literal_scalar
 from sqlext.spec.row_kind import ROW_KIND
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import (
@@ -149,7 +149,7 @@ def _column(given: pa.ChunkedArray | None, field: NestedField, count: int, table
         return pa.chunked_array([pa.nulls(count)])
     if given is None:
         arrow = type_to_arrow(field.type)
-        value = None if field.write_default is None else scalar_of(field.write_default, arrow)
+        value = None if field.write_default is None else literal_scalar(field.write_default, arrow)
         return pa.chunked_array([pa.nulls(count, arrow) if value is None else pa.repeat(value, count)])
     return _assigned_chunks(given, field, table)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from pyroaring import BitMap64
 
 from sqlext.command.environment import Environment
@@ -13,11 +14,13 @@ from sqlext.local.condition_value import Columns
 from sqlext.local.row_condition import RowCondition
 from sqlext.scan import placed_rows
 from sqlext.scan.files.readable_files import require_allowed
-from sqlext.scan.live_rows import RowColumns, live_rows
+from sqlext.scan.filter.row_group_metrics import matching_row_groups
+from sqlext.scan.live_rows import RowColumns, live_rows, stored_columns
 from sqlext.scan.placed_rows import PlacedRows, places_of
 from sqlext.scan.scan_plan import FileScanTask, ScanPlan
 from sqlext.spark.catalog.session_catalogs import TableVersion
-from sqlext.spec.expression import Predicate
+from sqlext.spec.arrow_field_id import fields_by_id
+from sqlext.spec.expression import Predicate, referenced_field_ids
 from sqlext.spec.manifests.position_set import position_set
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField, UnknownType
@@ -53,11 +56,27 @@ def planned_rows(environment: Environment, version: TableVersion, predicate: Pre
 
 
 def read_rows(
-    version: TableVersion, task: FileScanTask, columns: RowColumns, *, lineage: bool = False, source: int | None = None
+    version: TableVersion,
+    task: FileScanTask,
+    columns: RowColumns,
+    *,
+    predicate: Predicate | None = None,
+    lineage: bool = False,
+    source: int | None = None,
 ) -> Iterator[pa.RecordBatch]:
-    """As `live_rows`. Raises UnsupportedError LOCAL_NEEDS_SPARK for a file that it does not project, and as it."""
+    """As `live_rows`, without row groups that have no row that `predicate` selects, if not None. Raises
+    UnsupportedError LOCAL_NEEDS_SPARK for a file that it does not project, and as it."""
+
+    def groups(file: pq.ParquetFile) -> Sequence[int]:
+        all = range(file.num_row_groups)
+        if predicate is None:
+            return all
+        compared = referenced_field_ids(predicate)
+        names = {id: field.name for id, field in fields_by_id(stored_columns(file)).items() if id in compared}
+        return matching_row_groups(file.metadata, all, names, predicate, version.schema)
+
     try:
-        yield from live_rows(version.io, task, columns, lineage=lineage, source=source)
+        yield from live_rows(version.io, task, columns, lineage=lineage, source=source, groups=groups)
     except OnlyByQuery as path:
         raise UnsupportedError(
             "LOCAL_NEEDS_SPARK",
@@ -80,7 +99,7 @@ def selected_rows(
     further = [one for one in stored_fields(version.schema) if one.id in condition.field_ids - ids]
     columns, kept = columns_of([*fields, *further]), range(len(fields))
     for task in planned_rows(environment, version, condition.pruning).tasks:
-        for batch in read_rows(version, task, columns):
+        for batch in read_rows(version, task, columns, predicate=condition.pruning):
             if condition.field_ids:
                 chosen = condition.selected(batch_columns(columns, batch), batch.num_rows)
                 if not chosen.all():
@@ -96,7 +115,7 @@ def selected_positions(
     found: dict[str, BitMap64] = {}
     for task in tasks:
         positions = BitMap64()
-        for batch in read_rows(version, task, columns, source=0):
+        for batch in read_rows(version, task, columns, predicate=condition.pruning, source=0):
             chosen = condition.selected(batch_columns(columns, batch), batch.num_rows)
             positions.update(position_set(places_of(batch)[chosen]))
         if positions:

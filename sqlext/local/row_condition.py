@@ -20,7 +20,6 @@ from sqlglot.errors import ParseError as SqlglotParseError
 from sqlglot.errors import SqlglotError
 
 from sqlext.errors import ParseError, UnsupportedError
-from sqlext.local.arrow_comparison import MIRRORED, compared, equal_or_both_null
 from sqlext.local.condition_comparison import alike, as_double, as_whole, compared_with_constant
 from sqlext.local.condition_truth import UNKNOWN, RowTruth, all_of, any_of, holding, negated, with_ends
 from sqlext.local.condition_value import (
@@ -37,6 +36,7 @@ from sqlext.local.condition_value import (
     moment_of,
     parsed_date,
 )
+from sqlext.scan.filter.arrow_comparison import MIRRORED, compared, equal_or_both_null
 from sqlext.spec.expression import (
     AlwaysFalse,
     AlwaysTrue,

@@ -6,17 +6,19 @@ another way than Spark is not read.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from sqlext.errors import CorruptionError, NotFoundError, OnlyByQuery, StorageError, UnsupportedError
 from sqlext.scan.files.file_columns import PARQUET
+from sqlext.scan.filter.row_estimate import expected_rows
+from sqlext.scan.filter.row_group_metrics import matching_row_groups, row_group_metrics
+from sqlext.scan.filter.row_selection import selection_mask
 from sqlext.scan.live_rows import (
     RowColumns,
     batch_of,
@@ -31,7 +33,9 @@ from sqlext.scan.live_rows import (
 )
 from sqlext.scan.scan_plan import FileScanTask
 from sqlext.spec.arrow_field_id import fields_by_id
+from sqlext.spec.expression import Predicate
 from sqlext.spec.manifests.content_file import Content, ContentFile
+from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField, UnknownType
 from sqlext.storage.file_io import FileIO
 
@@ -39,16 +43,46 @@ from sqlext.storage.file_io import FileIO
 _CALENDAR_KEYS = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
 _OLD_SPARKS = (b"1.", b"2.", b"3.0.")
 _INT96 = "INT96"
-_UNREAD = (NotFoundError, CorruptionError, StorageError, UnsupportedError, pa.ArrowException, OSError)
+_UNREAD = (NotFoundError, CorruptionError, StorageError, UnsupportedError, pa.ArrowException, OSError, OverflowError)
 _ALIKE = (pa.string(), pa.binary())
+# Of fewer rows Spark may read some pages where `rows` reads row groups.
+_LEAST_SHARE = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class PieceFilter:
+    """The condition on the rows of a piece, which `selection_mask` evaluates. `schema` has all columns that are read,
+    and `types` has them as Arrow; their field ids are their places from 1 on."""
+
+    predicate: Predicate
+    schema: Schema
+    types: pa.Schema
+
+    def selected(self, rows: pa.RecordBatch, count: int) -> pa.RecordBatch:
+        """The rows that the condition selects, in the first `count` columns."""
+        columns = dict(enumerate(rows.columns, 1))
+        places = np.flatnonzero(selection_mask(self.predicate, columns, rows.num_rows))
+        kept = rows.columns[:count]
+        if len(places) < rows.num_rows:
+            # Not `filter`, which takes several times as long.
+            indices = pa.array(places.astype(np.int32))
+            kept = [column.take(indices) for column in kept]
+        return pa.RecordBatch.from_arrays(kept, schema=pa.schema(list(rows.schema)[:count]))
+
+    def selects_few(self, footer: pq.FileMetaData, names: Mapping[int, str]) -> bool:
+        """Whether few of the rows of a file are expected to be selected; `names` are as in `row_group_metrics`."""
+        groups = [row_group_metrics(footer, group, names, self.schema) for group in range(footer.num_row_groups)]
+        expected = expected_rows(self.predicate, groups, self.schema)
+        return expected is not None and expected < _LEAST_SHARE * footer.num_rows
 
 
 @dataclass(frozen=True, slots=True)
 class FilePiece:
     """The row groups of a file that begin in `length` bytes from `start` on, without the rows at `deletes`, a portable
-    64-bit roaring bitmap of positions.
+    64-bit roaring bitmap of positions, and without those that `filter` does not select.
 
-    `columns` are the field ids of a table, whose handle is `table`; in a file of no table they are names.
+    `columns` are the field ids of a table, whose handle is `table`; in a file of no table they are names. Those that
+    only the filter needs are last.
     """
 
     path: str
@@ -58,53 +92,65 @@ class FilePiece:
     columns: tuple[int | str, ...]
     table: str | None = None
     deletes: bytes | None = None
-
-    @classmethod
-    def of(cls, told: Mapping[str, Any], deletes: bytes | None = None) -> FilePiece:
-        """The piece that the shim describes."""
-        place = (told["path"], told["size"], told["start"], told["length"])
-        return cls(*place, tuple(told["columns"]), told["table"], deletes)
-
-    @classmethod
-    def unpacked(cls, packed: bytes) -> FilePiece:
-        """The piece of JSON, a line feed, and the deletes, if any."""
-        line, _, deletes = packed.partition(b"\n")
-        return cls.of(json.loads(line), deletes or None)
+    filter: PieceFilter | None = None
 
     def rows(self, io: FileIO, types: pa.Schema) -> Iterator[pa.RecordBatch]:
-        """The rows in batches of columns of these types. Raises OnlyByQuery, also after it has given rows."""
+        """The rows in batches of the first columns, which have these types. Raises OnlyByQuery, also after it has given
+        rows."""
+        read = self._read_types(types)
         try:
-            yield from self._by_name(io, types) if self.table is None else self._by_id(io, types)
+            for batch in self._by_name(io, read) if self.table is None else self._by_id(io, read):
+                chosen = batch if self.filter is None else self.filter.selected(batch, len(types))
+                if chosen.num_rows:
+                    yield chosen
         except _UNREAD as error:
             # Spark reads what Arrow does not, passes over what it may pass over, or tells what is wrong.
             raise OnlyByQuery(self.path) from error
 
     def why_by_query(self, io: FileIO, types: pa.Schema) -> str | None:
-        """Why Spark has to read the file, in words; None if nothing in its footer is against `rows`."""
+        """Why Spark has to read the file, or does so with less work, in words; None if nothing in its footer is against
+        `rows`."""
+        read = self._read_types(types)
         try:
             with self._parquet(io) as file:
-                self._stored(file, types)
+                stored = self._stored(file, read)
+                if self.filter is not None and self.filter.selects_few(file.metadata, _names(stored)):
+                    return f"of {self.path} few rows are expected, whose pages Spark finds"
         except OnlyByQuery as error:
             return f"{self.path} has {error}"
         except _UNREAD:
             return f"{self.path} cannot be read by pyarrow"
         return None
 
+    def _read_types(self, types: pa.Schema) -> pa.Schema:
+        return types if self.filter is None else self.filter.types
+
     def _by_id(self, io: FileIO, types: pa.Schema) -> Iterator[pa.RecordBatch]:
         # A column that the file lacks is null: the shim leaves those with an initial default to Spark.
         columns = RowColumns([NestedField(int(id), "", UnknownType()) for id in self.columns], types)
         task = FileScanTask(self._content, 0, 0, self.deletes)
-        return live_rows(io, task, columns, lineage=False, threads=False, span=self._span, coded=True)
+
+        def groups(file: pq.ParquetFile) -> Sequence[int]:
+            return self._groups(file, self._stored(file, types))
+
+        return live_rows(io, task, columns, lineage=False, threads=False, groups=groups, coded=True)
 
     def _by_name(self, io: FileIO, types: pa.Schema) -> Iterator[pa.RecordBatch]:
         with self._parquet(io) as file:
-            names = [field.name for field in self._stored(file, types) if field is not None]
-            groups = groups_in(file.metadata, self._span, self.size)
-            for batch in batches_of(file, groups, names, threads=False):
+            stored = self._stored(file, types)
+            names = [field.name for field in stored if field is not None]
+            for _, batch in batches_of(file, self._groups(file, stored), names, threads=False):
                 columns = [
                     typed(batch.column(name), type, coded=True) for name, type in zip(names, types.types, strict=True)
                 ]
                 yield batch_of(columns, types)
+
+    def _groups(self, file: pq.ParquetFile, stored: Sequence[pa.Field | None]) -> Sequence[int]:
+        """The row groups of the piece that may have a row of it."""
+        groups = groups_in(file.metadata, self._span, self.size)
+        if self.filter is None:
+            return groups
+        return matching_row_groups(file.metadata, groups, _names(stored), self.filter.predicate, self.filter.schema)
 
     @property
     def _span(self) -> range:
@@ -133,6 +179,11 @@ class FilePiece:
         if any(pa.types.is_temporal(type) for type in types.types):
             _require_calendar(file.metadata.metadata or {})
         return [_named(file, str(name), type) for name, type in zip(self.columns, types.types, strict=True)]
+
+
+def _names(stored: Sequence[pa.Field | None]) -> Mapping[int, str]:
+    """The names of columns in a file by their places from 1 on."""
+    return {place: field.name for place, field in enumerate(stored, 1) if field is not None}
 
 
 def _require_calendar(metadata: Mapping[bytes, bytes]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -79,7 +79,7 @@ def live_rows(
     source: int | None = None,
     ordinals: bool = False,
     threads: bool = True,
-    span: range | None = None,
+    groups: Callable[[pq.ParquetFile], Sequence[int]] | None = None,
     coded: bool = False,
 ) -> Iterator[pa.RecordBatch]:
     """The rows that are not deleted by position, in order, in batches of `RowColumns.shape`; equality deletes are
@@ -88,10 +88,9 @@ def live_rows(
     With `lineage` the columns `_row_id` and `_last_updated_sequence_number` follow (spec: Row Lineage), and with
     `source` the columns `ORIGIN_COLUMNS`: this number, and the row's position or, with `ordinals`, its number among the
     rows that are not deleted, from 0. Columns without field ids in the file count as missing. Unless `threads`, which a
-    task of Spark has no cores for, one thread decodes all columns. With `span` only row groups that begin in these
-    bytes of the file are read. With `coded` texts of few distinct values may come as codes of a dictionary, as they are
-    in the file. Raises OnlyByQuery, with the path, before the first row, NotFoundError or CorruptionError naming the
-    file.
+    task of Spark has no cores for, one thread decodes all columns. `groups` tells which row groups of the file are
+    read, in order. With `coded` texts of few distinct values may come as codes of a dictionary, as they are in the
+    file. Raises OnlyByQuery, with the path, before the first row, NotFoundError or CorruptionError naming the file.
     """
     path = task.file.file_path
     try:
@@ -100,11 +99,9 @@ def live_rows(
             wanted = [there.get(field.id) for field in columns.fields]
             if not there or not all(map(is_taken, columns.arrow, wanted)):
                 raise OnlyByQuery(path)
-            groups: Sequence[int] = range(file.num_row_groups)
-            if span is not None:
-                groups = groups_in(file.metadata, span, task.file.file_size_in_bytes)
+            read = range(file.num_row_groups) if groups is None else groups(file)
             yield from _projected(
-                file, task, columns, wanted, there if lineage else None, source, ordinals, threads, groups, coded
+                file, task, columns, wanted, there if lineage else None, source, ordinals, threads, read, coded
             )
     except FileNotFoundError as error:
         raise NotFoundError("FILE_NOT_FOUND", path=path, kind=_KIND) from error
@@ -131,9 +128,9 @@ def _projected(
     names = [*(field.name for field in wanted if field is not None), *moved]
     live = None if task.position_deletes is None else _live(task.deleted_positions(), file.metadata.num_rows)
     shape = columns.shape(lineage=lineage is not None, origins=source is not None)
-    start, kept = _rows_before(file.metadata, groups), 0
+    kept = 0
     parallel = threads and task.file.file_size_in_bytes > _WHOLE_BYTES
-    for batch in batches_of(file, groups, names, threads=parallel):
+    for start, batch in batches_of(file, groups, names, threads=parallel):
         count = batch.num_rows
         rows = [
             _default(told, field.type, count)
@@ -152,7 +149,7 @@ def _projected(
         if source is not None:
             numbers = np.arange(kept, kept + len(places)) if ordinals else places + start
             rows += [pa.repeat(pa.scalar(source, pa.int64()), len(places)), pa.array(numbers)]
-        start, kept = start + count, kept + len(places)
+        kept += len(places)
         if len(places):
             yield batch_of(rows, shape)
 
@@ -221,32 +218,31 @@ def batch_of(columns: Sequence[pa.Array], shape: pa.Schema) -> pa.RecordBatch:
 
 def batches_of(
     file: pq.ParquetFile, groups: Sequence[int], columns: Sequence[str], *, threads: bool
-) -> Iterator[pa.RecordBatch]:
-    """The rows of row groups, in order. A file with `pre_buffer` reads a large group, or some small ones, at once: from
-    an object store in a few requests, where each column chunk would be one."""
+) -> Iterator[tuple[int, pa.RecordBatch]]:
+    """The rows of row groups, in order, with the position of each batch's first row. A file with `pre_buffer` reads a
+    large group, or some small ones, at once: from an object store in a few requests, where each column chunk would be
+    one."""
     rows = _batch_rows(file.metadata)
     for together in _runs(file.metadata, groups):
-        yield from file.iter_batches(rows, row_groups=together, columns=columns, use_threads=threads)
+        start = sum(file.metadata.row_group(index).num_rows for index in range(together[0]))
+        for batch in file.iter_batches(rows, row_groups=together, columns=columns, use_threads=threads):
+            yield start, batch
+            start += batch.num_rows
 
 
 def _runs(footer: pq.FileMetaData, groups: Sequence[int]) -> Iterator[Sequence[int]]:
-    """The row groups in runs, each of one group or of some with few bytes."""
+    """The row groups in runs of neighbours, each of one group or of some with few bytes."""
     run: list[int] = []
     size = 0
     for group in groups:
         own = footer.row_group(group).total_byte_size
-        if run and size + own > _BATCH_BYTES:
+        if run and (group != run[-1] + 1 or size + own > _BATCH_BYTES):
             yield run
             run, size = [], 0
         run.append(group)
         size += own
     if run:
         yield run
-
-
-def _rows_before(footer: pq.FileMetaData, groups: Sequence[int]) -> int:
-    """The rows of a file in front of these row groups."""
-    return sum(footer.row_group(index).num_rows for index in range(groups[0])) if groups else 0
 
 
 def opened(io: FileIO, file: ContentFile) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 from uuid import UUID
 
@@ -23,13 +22,3 @@ def metadata_values(column: pa.Array, type: Type) -> list[Any]:
     if isinstance(type, UuidType):
         return [None if value is None else UUID(bytes=value) for value in values]
     return values
-
-
-def arrow_values(values: Sequence[Any], type: pa.DataType) -> pa.Array:
-    """The opposite of `metadata_values`, for columns whose values it gives as numbers, texts or bytes. Raises
-    ArrowInvalid or OverflowError for a value that the type does not hold."""
-    if pa.types.is_date32(type):
-        return pa.array(values, pa.int32()).cast(type)
-    if pa.types.is_timestamp(type) or pa.types.is_time64(type):
-        return pa.array(values, pa.int64()).cast(type)
-    return pa.array(values, type)

@@ -12,11 +12,11 @@ from typing import Any
 import pyarrow as pa
 from pyspark.sql.types import StructType as SparkStruct
 
+from sqlext.errors import OnlyByQuery
 from sqlext.scan.deletes.delete_file_index import sequence_number
 from sqlext.scan.deletes.live_deletes import EqualityDeletes, LiveDeletes, live_deletes
 from sqlext.scan.deletes.position_delete import PositionDeleteCache
 from sqlext.scan.equality_delete_effects import ApplicableEqualityDeletes, applicable_equality_deletes
-from sqlext.scan.file_piece import FilePiece
 from sqlext.scan.files.byte_cache import ByteCache
 from sqlext.scan.files.file_columns import FileColumnsCache, Reading, all_by_field_id
 from sqlext.scan.files.manifest_cache import ManifestCache, data_file_count
@@ -34,6 +34,7 @@ from sqlext.spark.catalog.session_catalogs import Catalogs, TableVersion
 from sqlext.spark.catalog.table_handle import TableHandle
 from sqlext.spark.query.packed_rows import piece_io
 from sqlext.spark.scan.absent_columns import absent_columns, identity_ids
+from sqlext.spark.scan.described_piece import described_piece
 from sqlext.spark.scan.driver_read import are_scattered, driver_rows
 from sqlext.spark.scan.expected_rows import expected_rows
 from sqlext.spark.scan.named_files import named_files
@@ -289,10 +290,13 @@ class ScanBridge:
 
     def read_by_tasks(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """Answers "read by tasks": why Spark has to read a file, in words, or null."""
-        piece = FilePiece.of(arguments)
+        try:
+            piece = described_piece(arguments)
+        except OnlyByQuery as reason:
+            return {"why": f"the query has {reason}"}
         table = piece.table
         stores = {} if table is None else {table: self._catalogs.store(TableHandle.decode(table))}
-        types = to_arrow_schema(SparkStruct.fromJson(json.loads(arguments["types"])))
+        types = to_arrow_schema(SparkStruct.fromJson(arguments["read"]))
         return {"why": piece.why_by_query(piece_io(piece, stores), types)}
 
     def metadata_rows(self, arguments: Mapping[str, Any]) -> Mapping[str, Any]:

@@ -5,7 +5,7 @@ eight bytes on; all numbers are int64. The buffers are those of the columns, in 
 digits are int64, unscaled.
 
 A value may have, in place of rows, a piece of a file whose rows the task reads itself: -1, and what
-`FilePiece.unpacked` takes.
+`packed_piece` takes.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from pyspark.sql.types import DecimalType, StructType
 from sqlext.errors import OnlyByQuery
 from sqlext.scan.file_piece import FilePiece
 from sqlext.spark.catalog.arrow_types import to_arrow_schema
+from sqlext.spark.scan.described_piece import packed_piece
 from sqlext.spark.shim.java_objects import java_rows, shim_object
 from sqlext.storage.checksummed_io import ChecksummedIO
 from sqlext.storage.file_io import FileIO
@@ -59,7 +60,7 @@ class PackedColumns:
             for value in batch.column(0):
                 buffer = value.as_buffer()
                 if np.frombuffer(buffer, np.int64, 1)[0] == _PIECE:
-                    yield from self._read(FilePiece.unpacked(buffer[_NUMBER_BYTES:].to_pybytes()))
+                    yield from self._read(packed_piece(buffer[_NUMBER_BYTES:].to_pybytes()))
                 else:
                     yield _batch(buffer, self.buffers)
 
@@ -78,8 +79,8 @@ def piece_io(piece: FilePiece, stores: Mapping[str, FileIO]) -> FileIO:
 
 
 def packed(rows: DataFrame, *, by_task: bool = False) -> DataFrame:
-    """The rows as values of one binary column; with `by_task` as pieces of files, where their columns are all that the
-    query gives."""
+    """The rows as values of one binary column; with `by_task` as pieces of files, where the query gives their columns,
+    of all rows or by a condition that tasks evaluate."""
     return DataFrame(shim_object(rows.sparkSession, "PackedRows").of(java_rows(rows), by_task), rows.sparkSession)
 
 

@@ -12,6 +12,7 @@ import pyarrow as pa
 from pyroaring import BitMap64
 
 from sqlext.scan.files.file_columns import all_by_field_id
+from sqlext.scan.filter.arrow_literals import literal_array
 from sqlext.scan.key_lookup import find_keys
 from sqlext.scan.live_rows import RowColumns, live_rows
 from sqlext.scan.placed_rows import rows_at
@@ -26,7 +27,6 @@ from sqlext.spec.types import NestedField
 from sqlext.storage.location import is_object
 from sqlext.thresholds import Thresholds
 from sqlext.write.arrow_schema import schema_to_arrow, type_to_arrow
-from sqlext.write.metadata_values import arrow_values
 from sqlext.write.positioned_values import has_positioned_values, values_at
 
 # Files up to this size are decoded whole; of larger ones only the pages that have the rows.
@@ -61,7 +61,7 @@ def keys_sought(predicate: Predicate, key: Sequence[NestedField]) -> pa.Table | 
         return None
     rows = zip(*itertools.product(*columns), strict=True) if count else [()] * len(key)
     try:
-        arrays = [arrow_values(column, type_to_arrow(field.type)) for column, field in zip(rows, key, strict=True)]
+        arrays = [literal_array(column, type_to_arrow(field.type)) for column, field in zip(rows, key, strict=True)]
     except (pa.ArrowException, OverflowError, ValueError):
         return None
     return pa.table(arrays, names=[field.name for field in key])

@@ -1,4 +1,5 @@
-"""INSERT of a query that gives columns of files as they are: tasks read the files in Spark's place, with equal rows."""
+"""INSERT of a query that gives columns of files as they are, of all rows or by a condition: tasks read the files in
+Spark's place, with equal rows."""
 
 from __future__ import annotations
 
@@ -121,6 +122,50 @@ def test_files_of_spark(spark: SparkSession, files: Path, table_name: str, colum
     _assert_equal_both_ways(spark, table_name, f"SELECT {columns} FROM parquet.`{files}`")
 
 
+CONDITIONS = [
+    "id > 700",
+    "whole >= 0",
+    "NOT (whole < 7)",
+    "whole <> 7",
+    "large BETWEEN -4000000000000000000 AND 4000000000000000000 OR large IS NULL",
+    "single > 1",
+    "single <= 1.5F AND single <> 0",
+    "NOT single > 1",
+    "single IN (0.0F, 1.5F)",
+    "single NOT IN (0.0F, 1.5F)",
+    "twice = double('nan') OR twice < 0.5D",
+    "NOT (twice <= 0.25D OR twice IS NULL)",
+    "twice >= -0.0D",
+    "price > 10.55",
+    "price IN (1.00, -5.5) OR cents < 0 OR exact > 1000.5",
+    "text = 'often'",
+    "text <> 'often'",
+    "text >= 'aé'",
+    "text LIKE 'aé%'",
+    "text NOT LIKE 'of%' AND text IS NOT NULL",
+    "text IN ('', 'often', 'other') AND flag",
+    "NOT flag",
+    "bytes < X'80' OR bytes = X''",
+    "day >= DATE'1800-05-05' AND day < DATE'7000-01-01'",
+    "at < TIMESTAMP'1970-01-01 00:00:00Z'",
+    "local IN (TIMESTAMP_NTZ'1582-10-10 00:00:00', TIMESTAMP_NTZ'1969-12-31 23:59:59.999999')",
+    "nothing IS NULL AND `a.b` > 100",
+    "nothing <=> text",
+    "`a.b` <=> 5 OR id >= 100 AND NOT (Upper = 'U' AND id < 1000)",
+    "Upper = 'U'",
+]
+
+
+@pytest.mark.turns(6)
+@pytest.mark.parametrize("columns", ["*", "id, text", "text AS b, at"], ids=["all", "two", "others"])
+@pytest.mark.parametrize("condition", CONDITIONS)
+def test_conditions(spark: SparkSession, files: Path, table_name: str, condition: str, columns: str) -> None:
+    """Whoever reads, the rows are Spark's. Two columns of one row are not compared without a cast by Spark."""
+    query = f"SELECT {columns} FROM parquet.`{files}` WHERE {condition}"
+    by = BY_TASKS if "<=> text" not in condition else f"{BY_SPARK}the query has a condition that only Spark evaluates"
+    _assert_equal_both_ways(spark, table_name, query, by=by)
+
+
 def test_the_plan_shows_who_reads(spark: SparkSession, files: Path) -> None:
     plan = packed(spark.read.parquet(str(files)), by_task=True)._jdf.queryExecution().executedPlan().toString()
     assert "Leave Files to Tasks" in plan
@@ -132,11 +177,19 @@ def test_other_queries_are_read_by_spark(spark: SparkSession, files: Path, table
     spark.sql(f"SELECT id, text FROM {source}").write.orc(str(tmp_path / "orc"))
     spark.sql(f"SELECT id, id % 3 AS part FROM {source}").write.partitionBy("part").parquet(str(tmp_path / "parts"))
     computed = "the query does more than read columns of files"
+    evaluated = "the query has a condition that only Spark evaluates"
     moved = "rows are moved between tasks or sorted first, or the query has a subquery"
     parts = f"parquet.`{tmp_path}/parts`"
     for query, why in [
         (f"SELECT id + 1 AS id FROM {source}", computed),
-        (f"SELECT id, text FROM {source} WHERE id > 7", computed),
+        (f"SELECT id, text FROM {source} WHERE id % 7 = 3", evaluated),
+        (
+            f"SELECT id, text FROM {source} WHERE id + rand() >= 0",
+            "the query has a condition that only Spark evaluates",
+        ),
+        (f"SELECT id + 1 AS id FROM {source} WHERE id > 7", computed),
+        (f"SELECT id FROM {source} WHERE id = 7", f"of {files}"),
+        ("SELECT id FROM range(100) WHERE id > 7", "the query reads no files"),
         (f"SELECT id FROM {source} UNION ALL SELECT id FROM {source}", computed),
         (f"SELECT DISTINCT id FROM {source}", moved),
         (f"SELECT id FROM {parts} WHERE part = (SELECT min(part) FROM {parts})", moved),
@@ -315,6 +368,9 @@ def test_tables(spark: SparkSession, files: Path, table_name: str, version: int,
         spark.sql(f"DELETE FROM {source} WHERE id % 7 = 3 OR id BETWEEN 100 AND 700 OR id BETWEEN 2100 AND 2300")
     _assert_equal_both_ways(spark, table_name, f"SELECT * FROM {source}")
     _assert_equal_both_ways(spark, table_name, f"SELECT text, words AS w, id FROM {source}")
+    condition = "id < 2600 AND (words <> 'often' OR text = 5 OR whole > 7 AND price < 5000000)"
+    _assert_equal_both_ways(spark, table_name, f"SELECT * FROM {source} WHERE {condition}")
+    _assert_equal_both_ways(spark, table_name, f"SELECT single, words AS w FROM {source} WHERE text IS NULL")
     spark.sql(f"DROP TABLE {source}")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import threading
+from collections.abc import Callable
 from datetime import date, datetime, timezone
 from decimal import Decimal
 from pathlib import Path
@@ -12,6 +13,7 @@ from uuid import UUID
 
 import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import sqlext.local
@@ -25,6 +27,7 @@ from sqlext.spec.schema import Schema
 from sqlext.spec.sort_order import UNSORTED
 from sqlext.spec.types import LongType, NestedField, UuidType
 from sqlext.storage.file_io import LocalFileIO
+from sqlext.storage.location import to_local_path
 from unit.local.local_lake import created, open_lake, refused, rows_of
 
 _KEYED = "id BIGINT, v STRING, PRIMARY KEY (id)"
@@ -41,6 +44,47 @@ def test_rows_without_columns_are_still_counted(table: LocalTable) -> None:
     assert table.to_arrow(columns=[], where="id > 2").num_rows == 2
     assert table.to_batches([]).read_all().num_columns == 0
     assert table.to_arrow([], where="id > 7").num_rows == 0
+
+
+_Test = Callable[[int | None, date | None, str | None], bool]
+_IN_ROW_GROUPS: dict[str, _Test] = {
+    "id > 930": lambda id, day, name: id is not None and id > 930,
+    "id IN (5, 505, 995)": lambda id, day, name: id in (5, 505, 995),
+    "id IS NULL": lambda id, day, name: id is None,
+    "NOT (id < 900 OR id >= 950)": lambda id, day, name: id is not None and 900 <= id < 950,
+    "day = DATE'2026-01-05'": lambda id, day, name: day == date(2026, 1, 5),
+    "day < DATE'2026-01-02' AND id > 20": lambda id, day, name: id is not None and id > 20 and day == date(2026, 1, 1),
+    "name = 'é7'": lambda id, day, name: name == "é7",
+    "name >= 'é9' OR id = 3": lambda id, day, name: (name is not None and name >= "é9") or id == 3,
+    "name LIKE 'é1%'": lambda id, day, name: name is not None and name.startswith("é1"),
+    "name = 'z'": lambda id, day, name: False,
+}
+
+
+@pytest.mark.parametrize("condition", _IN_ROW_GROUPS)
+def test_conditions_on_files_of_many_row_groups(tmp_path: Path, condition: str) -> None:
+    """Row groups that cannot have a row are passed over, beside rows that are deleted by position."""
+    lake = open_lake(tmp_path)
+    properties = {"write.parquet.row-group-limit": "100", "write.delete.mode": "merge-on-read"}
+    table = created(lake, "id BIGINT, day DATE, name STRING", properties)
+    rows = [
+        (
+            None if number % 100 == 50 else number,
+            None if number // 100 == 3 else date(2026, 1, 1 + number // 100),
+            None if number % 90 == 1 else f"é{number // 100}",
+        )
+        for number in range(1000)
+    ]
+    names = ("id", "day", "name")
+    table.append([dict(zip(names, row, strict=True)) for row in rows])
+    (file,) = table.metadata("files").to_pylist()
+    assert pq.read_metadata(to_local_path(file["file_path"])).num_row_groups > 5
+    table.delete(where="id BETWEEN 200 AND 219 OR id = 940")
+    left = [row for row in rows if row[0] is None or not (200 <= row[0] <= 219 or row[0] == 940)]
+    matching = [row for row in left if _IN_ROW_GROUPS[condition](*row)]
+    assert rows_of(table, where=condition) == sorted(matching, key=repr)
+    table.delete(where=condition)
+    assert rows_of(table) == sorted([row for row in left if row not in matching], key=repr)
 
 
 def test_one_name_is_not_a_list_of_letters(tmp_path: Path) -> None:

@@ -16,7 +16,10 @@ import pytest
 from pyroaring import BitMap64
 
 from sqlext.errors import OnlyByQuery
-from sqlext.scan.file_piece import FilePiece
+from sqlext.scan.file_piece import FilePiece, PieceFilter
+from sqlext.spec.expression import And, Comparison, Or, Predicate
+from sqlext.spec.schema import Schema
+from sqlext.spec.types import LongType, NestedField, StringType
 from sqlext.storage.file_io import LocalFileIO
 
 IO = LocalFileIO()
@@ -62,18 +65,74 @@ def test_each_row_is_in_one_piece(tmp_path: Path, seed: int) -> None:
         assert found == [number for number in range(count) if number not in gone]
 
 
-def test_what_the_shim_packs_is_unpacked() -> None:
-    told = b'{"path": "/a", "size": 9, "start": 1, "length": 2, "columns": [3, 4], "table": "t"}'
-    piece = FilePiece("/a", 9, 1, 2, (3, 4), "t")
-    assert FilePiece.unpacked(told + b"\n") == piece
-    assert FilePiece.unpacked(told + b"\n\n\0") == replace(piece, deletes=b"\n\0")
-
-
 def test_columns_that_a_table_added_later_are_null(tmp_path: Path) -> None:
     field = pa.field("n", pa.int64(), metadata={"PARQUET:field_id": "7"})
     pq.write_table(pa.table([[1, 2]], pa.schema([field])), tmp_path / "f")
     assert values(whole(tmp_path / "f", 8, table="t")) == [None, None]
     assert whole(tmp_path / "f", 8, table="t").why_by_query(IO, NUMBERS) is None
+
+
+TWO = pa.schema([("c0", pa.string()), ("c1", pa.int64())])
+READ = Schema([NestedField(1, "c0", StringType()), NestedField(2, "c1", LongType())])
+
+
+def selecting(piece: FilePiece, predicate: Predicate) -> FilePiece:
+    """The piece of the columns s and n, with a condition on them, which gives s alone."""
+    return replace(piece, filter=PieceFilter(predicate, READ, TWO))
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_each_selected_row_is_in_one_piece(tmp_path: Path, seed: int) -> None:
+    """Also if row groups without a match lie between others, and rows are deleted by position."""
+    rng = random.Random(seed)
+    count = rng.choice([1, 95, 300])
+    numbers = [rng.choice([None, number // 10, number]) for number in range(count)]
+    texts = [f"{number % 20}" for number in range(count)]
+    fields = [
+        pa.field(name, type, metadata={"PARQUET:field_id": id})
+        for name, type, id in (("s", pa.string(), "8"), ("n", pa.int64(), "7"))
+    ]
+    path = tmp_path / "f"
+    pq.write_table(pa.table([texts, numbers], pa.schema(fields)), path, row_group_size=10)
+    gone = BitMap64(rng.sample(range(count), count // 3))
+    low, high, text = rng.randrange(count), rng.randrange(count), f"{rng.randrange(20)}"
+    predicate = Or(And(Comparison(">", 2, low), Comparison("!=", 1, text)), Comparison("=", 2, high))
+    for piece, deleted in ((whole(path, "s", "n"), BitMap64()), (whole(path, 8, 7, table="t"), gone)):
+        own = replace(selecting(piece, predicate), deletes=deleted.serialize() if deleted else None)
+        found = [value for part in pieces(own, rng) for value in values(part, pa.schema([("s", pa.string())]))]
+        assert found == [
+            of_row
+            for place, (of_row, number) in enumerate(zip(texts, numbers, strict=True))
+            if place not in deleted and number is not None and ((number > low and of_row != text) or number == high)
+        ]
+
+
+@pytest.mark.parametrize(("least", "few"), [(0, False), (940, False), (960, True), (2000, True)])
+def test_few_rows_are_left_to_spark(tmp_path: Path, least: int, few: bool) -> None:
+    path = written(tmp_path / "f", s=pa.array(["x"] * 1000), n=pa.array(range(1000)))
+    piece = selecting(whole(path, "s", "n"), Comparison(">=", 2, least))
+    why = f"of {path} few rows are expected, whose pages Spark finds"
+    assert piece.why_by_query(IO, pa.schema([("s", pa.string())])) == (why if few else None)
+
+
+def test_row_groups_without_a_match_are_not_read(tmp_path: Path) -> None:
+    """A damaged row group is met only if it may have a row."""
+    path = tmp_path / "f"
+    rows = pa.table({"s": ["x"] * 100, "n": range(100)})
+    pq.write_table(rows, path, row_group_size=10, compression="none", use_dictionary=False)
+    place = pq.read_metadata(path).row_group(9).column(1).data_page_offset
+    data = path.read_bytes()
+    path.write_bytes(data[:place] + bytes(20) + data[place + 20 :])
+    texts = pa.schema([("s", pa.string())])
+    assert values(selecting(whole(path, "s", "n"), Comparison("<", 2, 85)), texts) == ["x"] * 85
+    with pytest.raises(OnlyByQuery):
+        values(selecting(whole(path, "s", "n"), Comparison(">", 2, 85)), texts)
+
+
+def test_a_value_that_a_file_cannot_hold_is_left_to_spark(tmp_path: Path) -> None:
+    path = written(tmp_path / "f", s=pa.array(["x"]), n=pa.array([1]))
+    with pytest.raises(OnlyByQuery):
+        values(selecting(whole(path, "s", "n"), Comparison("!=", 2, 2**70)), pa.schema([("s", pa.string())]))
 
 
 @pytest.mark.parametrize(

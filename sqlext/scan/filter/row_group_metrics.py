@@ -1,0 +1,82 @@
+"""Metrics of the row groups of a Parquet file, by its footer, in the form of those of data files."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import pyarrow.parquet as pq
+
+from sqlext.scan.filter.measured_column import metrics_columns
+from sqlext.scan.filter.pruning import may_match, metrics_ranges
+from sqlext.spec.expression import Predicate
+from sqlext.spec.manifests.content_file import Content, ContentFile
+from sqlext.spec.schema import Schema
+from sqlext.spec.single_value import encode
+from sqlext.spec.types import (
+    BinaryType,
+    DateType,
+    IntegerType,
+    LongType,
+    StringType,
+    TimestampType,
+    TimestamptzType,
+    Type,
+    UuidType,
+)
+
+# In files they are whole numbers in the units of stored values, or the bytes of their binary form.
+_NUMBERS = (IntegerType, LongType, DateType, TimestampType, TimestamptzType)
+_BYTES = (StringType, BinaryType, UuidType)
+_STORED_AS = {**dict.fromkeys(_NUMBERS, ("INT32", "INT64")), **dict.fromkeys(_BYTES, ("BYTE_ARRAY",))}
+_STORED_AS[UuidType] = ("FIXED_LEN_BYTE_ARRAY",)
+
+
+def matching_row_groups(
+    footer: pq.FileMetaData, groups: Sequence[int], names: Mapping[int, str], predicate: Predicate, schema: Schema
+) -> Sequence[int]:
+    """Those of the row groups that may have a row that the predicate selects; `names` are as in `row_group_metrics`."""
+    measured = metrics_columns([schema])
+    found = ((group, row_group_metrics(footer, group, names, schema)) for group in groups)
+    return [group for group, metrics in found if may_match(predicate, metrics_ranges(metrics, measured))]
+
+
+def row_group_metrics(footer: pq.FileMetaData, group: int, names: Mapping[int, str], schema: Schema) -> ContentFile:
+    """The rows of a row group as if they were a data file, with the counts and bounds that the footer tells of columns
+    of integers, days, microseconds, texts, bytes and UUIDs. `names` are those of the file's top-level columns by field
+    id of `schema`, for all or some of them."""
+    rows = footer.row_group(group)
+    ids = {name: id for id, name in names.items()}
+    values: dict[int, int] = {}
+    nulls: dict[int, int] = {}
+    lower: dict[int, bytes] = {}
+    upper: dict[int, bytes] = {}
+    for index in range(rows.num_columns):
+        chunk = rows.column(index)
+        id = ids.get(chunk.path_in_schema)
+        if id is None:
+            continue
+        type = schema.field(id).type
+        told = chunk.statistics if chunk.physical_type in _STORED_AS.get(type.__class__, ()) else None
+        if told is None:
+            continue
+        if told.has_null_count:
+            values[id], nulls[id] = rows.num_rows, told.null_count
+        if told.has_min_max:
+            lower[id], upper[id] = (_bound(type, one) for one in (told.min_raw, told.max_raw))
+    return ContentFile(
+        Content.DATA,
+        "",
+        "PARQUET",
+        0,
+        (),
+        rows.num_rows,
+        rows.total_byte_size,
+        value_counts=values,
+        null_value_counts=nulls,
+        lower_bounds=lower,
+        upper_bounds=upper,
+    )
+
+
+def _bound(type: Type, stored: int | bytes) -> bytes:
+    return stored if isinstance(stored, bytes) else encode(type, stored)
