@@ -21,7 +21,7 @@ from sqlext.description.table_facts import (
 )
 
 _STYLE = """
-.sqlext{font-size:13px;line-height:1.45;max-width:72em;color:inherit}
+.sqlext{font-size:13px;line-height:1.45;max-width:72em;color:inherit;overflow-x:auto}
 .sqlext h3{margin:0 0 .1em;font-size:1.25em;font-weight:600}
 .sqlext h4{margin:1.1em 0 .3em;font-size:1em;font-weight:600}
 .sqlext .about{opacity:.7;margin:0 0 .6em}
@@ -31,8 +31,10 @@ _STYLE = """
 .sqlext .tile span{opacity:.7}
 .sqlext table{table-layout:auto;border-collapse:collapse;margin:0;color:inherit;background:transparent}
 .sqlext th,.sqlext td{text-align:left;vertical-align:top;padding:.2em .9em .2em 0;border:0;background:transparent;
-white-space:normal;overflow-wrap:anywhere}
-.sqlext th{opacity:.7;font-weight:500;border-bottom:1px solid rgba(128,128,128,.4)}
+white-space:normal;overflow-wrap:break-word}
+.sqlext td code{overflow-wrap:anywhere}
+.sqlext td{min-width:3em}
+.sqlext th{white-space:nowrap;opacity:.7;font-weight:500;border-bottom:1px solid rgba(128,128,128,.4)}
 .sqlext tr{background:transparent}
 .sqlext .number{text-align:right;white-space:nowrap;font-variant-numeric:tabular-nums}
 .sqlext .when,.sqlext .id{white-space:nowrap;font-variant-numeric:tabular-nums}
@@ -40,7 +42,7 @@ white-space:normal;overflow-wrap:anywhere}
 padding:0}
 .sqlext .mark{border:1px solid rgba(128,128,128,.5);border-radius:4px;padding:0 .35em;margin-right:.3em;font-size:.85em;
 white-space:nowrap}
-.sqlext .bars{width:9em;min-width:9em}
+.sqlext .bars{width:9em;min-width:4em}
 .sqlext .bar{height:.5em;border-radius:2px;margin:.22em 0}
 .sqlext .in{background:#3f8f5b}
 .sqlext .out{background:#d1605e}

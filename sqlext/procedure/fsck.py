@@ -10,7 +10,9 @@ from sqlext.catalog.identifier import TableIdentifier
 from sqlext.command.doctor.answer import Answer, Repairing
 from sqlext.command.doctor.consultation import consult
 from sqlext.procedure.procedure import Invocation, Parameter, Procedure
+from sqlext.spark.catalog.time_travel import NamedPlace, readings
 from sqlext.spark.query.cached_tables import renew_caches
+from sqlext.spec.field_path import path_text
 
 
 def fsck(invocation: Invocation) -> Sequence[Sequence[Any]]:
@@ -18,8 +20,7 @@ def fsck(invocation: Invocation) -> Sequence[Sequence[Any]]:
     arguments = invocation.arguments
     repairing, data_files = _repairing(arguments["repair"]), _reads_data_files(arguments["check"])
     if arguments["table"] is not None:
-        parts = invocation.table_parts(arguments["table"])
-        identifiers: Sequence[TableIdentifier] = [TableIdentifier(parts[1:-1], parts[-1])]
+        identifiers: Sequence[TableIdentifier] = [_named(invocation, arguments["table"])]
     else:
         if repairing == Repairing.FROM_FILES:
             raise FSCK.refused("repair => 'files' needs a table")
@@ -32,6 +33,23 @@ def fsck(invocation: Invocation) -> Sequence[Sequence[Any]]:
         if repairing != Repairing.NOTHING and arguments["table"] is None:
             renew_caches(invocation.spark, (invocation.catalog, *identifier.namespace, identifier.name))
     return rows
+
+
+def _named(invocation: Invocation, name: str) -> TableIdentifier:
+    """Raises AnalysisError for a version or a metadata table of a table."""
+    catalog = invocation.environment.catalogs.catalog(invocation.catalog)
+    whole, *parts = readings(invocation.table_parts(name))
+    identifier = _identifier(whole)
+    if parts and not catalog.table_exists(identifier):
+        for part in parts:
+            if catalog.table_exists(_identifier(part)):
+                table = path_text(part.parts)
+                raise FSCK.refused(f"{name} is {part.part} of {table}, all of which fsck looks at: name that")
+    return identifier
+
+
+def _identifier(place: NamedPlace) -> TableIdentifier:
+    return TableIdentifier(place.parts[1:-1], place.parts[-1])
 
 
 def _row(identifier: TableIdentifier, answer: Answer) -> Sequence[Any]:

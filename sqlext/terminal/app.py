@@ -93,7 +93,7 @@ def tables(
 ) -> None:
     """List tables and views."""
     named = named_catalog(catalog, option or (), name)
-    _shows("listed_tables").print_tables(named.catalog, named.namespace(namespace), details=details, as_json=as_json)
+    _shows("listed_tables").print_tables(named, named.namespace(namespace), details=details, as_json=as_json)
 
 
 @app.command(short_help="Show all that is known of a table.")

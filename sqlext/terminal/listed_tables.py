@@ -10,6 +10,7 @@ from sqlext.catalog.identifier import Namespace, TableIdentifier
 from sqlext.description.table_facts import bytes_told, count_told
 from sqlext.errors import SqlextError
 from sqlext.spec.iso_date_time import moment
+from sqlext.terminal.named_catalog import NamedCatalog
 from sqlext.terminal.output import print_json, print_line, print_rows
 
 _TABLE, _VIEW = "table", "view"
@@ -30,15 +31,18 @@ class ListedTable:
     error: str | None = None
 
 
-def print_tables(catalog: Catalog, namespace: Namespace, *, details: bool, as_json: bool) -> None:
+def print_tables(named: NamedCatalog, namespace: Namespace, *, details: bool, as_json: bool) -> None:
     """The tables and views in a namespace and below it. Raises NotFoundError SCHEMA_NOT_FOUND."""
+    catalog = named.catalog
     found = [_listed(catalog, identifier, kind, details) for identifier, kind in _members(catalog, namespace)]
     if as_json:
         keys = ListedTable.__slots__ if details else ("name", "kind")
         print_json([{key: getattr(one, key) for key in keys} for one in found])
         return
     if not found:
-        print_line("no tables")
+        others = named.others
+        known = f" under the name {named.name}, but under {', '.join(others)}: choose by --name" if others else ""
+        print_line(f"no tables{known}")
         return
     if not details:
         print_rows(("name", "kind"), [(one.name, one.kind) for one in found])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -72,6 +72,12 @@ class NamedCatalog:
         if kind != "rest" and not is_database(options) and warehouse and not is_object(warehouse):
             _require_warehouse(to_local_path(configured_location(warehouse)))
         return open_catalog(self.name, options)
+
+    @property
+    def others(self) -> Sequence[str]:
+        """The names of other catalogs in the same database; none where catalogs have no name."""
+        names = stored_catalog_names(self.options) if is_database(self.options) else ()
+        return [one for one in names if one != self.name]
 
     def identifier(self, text: str) -> TableIdentifier:
         """The name of a table, as in SQL, with or without the catalog's. Raises AnalysisError INVALID_NAME."""

@@ -73,6 +73,10 @@ def test_what_is_refused(spark: SparkSession, table_name: str) -> None:
     with pytest.raises(PySparkException, match="TABLE_OR_VIEW_NOT_FOUND"):
         fsck(spark, f"'{table_name}'")
     filled(spark, table_name)
+    spark.sql(f"ALTER TABLE {table_name} CREATE BRANCH side")
+    for part, told in (("branch_side", "the branch side"), ("files", "the metadata table files"), ("ro", "view")):
+        with pytest.raises(PySparkException, match=f"{told} of {table_name}, all of which fsck looks at"):
+            fsck(spark, f"'{table_name}.{part}'")
     spark.sql("BEGIN")
     try:
         with pytest.raises(PySparkException, match="fsck"):

@@ -100,6 +100,16 @@ def test_the_environment_names_catalog_and_options(
     assert run("fsck").out.strip() == "nothing is wrong"
 
 
+def test_no_tables_under_a_name_tells_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = CommandLine(monkeypatch, capsys, in_database(tmp_path, "prod", "test"))
+    asked = ("tables", "--option", f"warehouse={tmp_path}", "--name")
+    told = "no tables under the name prdo, but under prod, test: choose by --name"
+    assert _on_one_line(run(*asked, "prdo").out) == told
+    assert run(*asked, "prod", "--json").document == [{"name": "db.t", "kind": "table"}]
+
+
 def test_a_server_that_does_not_answer_is_told_in_a_line(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
