@@ -11,21 +11,19 @@ from sqlext.spark.query.cached_tables import renew_caches
 
 
 def optimize_all(invocation: Invocation) -> Sequence[Sequence[Any]]:
-    """A row for each task that is due, the first one first. Raises AnalysisError for a budget below 1, and
-    NotFoundError CATALOG_NOT_FOUND."""
+    """A row for each task that is due, the first one first. Raises AnalysisError for a budget below 1."""
     arguments = invocation.arguments
-    catalog = arguments["catalog"] or invocation.catalog
     seconds = OPTIMIZE_ALL.at_least_one(arguments, "budget_seconds")
     jobs = care_for_all(
         invocation.environment,
         invocation.spark,
-        catalog,
+        invocation.catalog,
         None if seconds is None else seconds * 1000,
         only_plan=bool(arguments["plan_only"]),
     )
     for job in jobs:
         if job.state == "done":
-            renew_caches(invocation.spark, (catalog, *job.table.namespace, job.table.name))
+            renew_caches(invocation.spark, (invocation.catalog, *job.table.namespace, job.table.name))
     return [
         (str(job.table), job.task, job.state, job.saved_files, _ms(job.estimated_s), _ms(job.took_s), job.result)
         for job in jobs
@@ -38,11 +36,7 @@ def _ms(seconds: float | None) -> int | None:
 
 OPTIMIZE_ALL = Procedure(
     "optimize_all",
-    (
-        Parameter("catalog", "string", required=False),
-        Parameter("budget_seconds", "integer", required=False),
-        Parameter("plan_only", "boolean", required=False),
-    ),
+    (Parameter("budget_seconds", "integer", required=False), Parameter("plan_only", "boolean", required=False)),
     (
         ("table", "string"),
         ("task", "string"),

@@ -59,13 +59,6 @@ def test_what_is_due_is_done(spark: SparkSession, catalog: str) -> None:
     assert [row.state for row in spark.sql(f"{call}()").collect()] == ["failed"]
 
 
-def test_the_catalog_may_be_named(spark: SparkSession, catalog: str) -> None:
-    rows = spark.sql(f"CALL lake.system.optimize_all('{catalog}', plan_only => true)").collect()
-    assert {row.table for row in rows} == {"a.small_files", "a.b.snapshots", "a.damaged"}
-    with pytest.raises(Exception, match="CATALOG_NOT_FOUND"):
-        spark.sql("CALL lake.system.optimize_all('nowhere')")
-
-
 def test_a_budget_is_kept(spark: SparkSession, catalog: str) -> None:
     rows = spark.sql(f"CALL {catalog}.system.optimize_all(budget_seconds => 1, plan_only => true)").collect()
     planned = [row for row in rows if row.state == "planned"]
