@@ -65,6 +65,13 @@ object DriverRows {
     }
   }
 
+  /** What `laidOut` makes of the rows of all partitions, in their order; None where there are more than `most`, or have
+    * more than `mostBytes`, of which not many more are kept. */
+  private[sqlext] def laidOut(frame: DataFrame, most: Long, mostBytes: Long)(laidOut: Iterator[InternalRow] => Taken): Option[Array[Byte]] =
+    Option(execute(frame, queryOf(frame), "fetch rows") { plan =>
+      unlessMore(plan.execute().mapPartitions(rows => Iterator.single(laidOut(rows))), most, mostBytes)
+    })
+
   private def positions(rows: Iterator[InternalRow], file: Int, position: Int): Array[Byte] =
     stream(placed(rows, file, position), places, Long.MaxValue).bytes
 
@@ -191,7 +198,7 @@ object DriverRows {
   private def filters(plan: LogicalPlan): Boolean = plan.exists(_.isInstanceOf[Filter]) && passesRows(plan)
 
   /** Whether it has one row at most for each that it reads. */
-  private def passesRows(plan: LogicalPlan): Boolean = !plan.exists {
+  private[sqlext] def passesRows(plan: LogicalPlan): Boolean = !plan.exists {
     case _: Project | _: Filter | _: Union | _: LeafNode => false
     case _ => true
   }

@@ -18,6 +18,7 @@ from sqlext.command.change.row_level import Target
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
 from sqlext.command.plan.change_plan import ChangePlan, Way
+from sqlext.spark.query.few_joined_rows import is_tried
 
 _WAYS: Mapping[Way, CarryOut] = {
     Way.DELETE_ALL: delete_everything,
@@ -56,4 +57,7 @@ class PlannedChange:
         if plan.way is Way.AUTO:
             plan = expected(environment, spark, target, self.change).of(plan)
         rows = change_query(spark, self.change)
-        return Explanation(target, plan, rows, self.change, self.expected_rows)
+        sent = self.change.sent_bytes
+        tried = bool(sent) and is_tried(rows, sent)
+        source = f"tasks get all rows of the source if these have at most {sent:,} bytes; else both sides are shuffled"
+        return Explanation(target, plan, rows, self.change, self.expected_rows, source=source if tried else None)

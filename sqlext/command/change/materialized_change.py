@@ -8,7 +8,14 @@ from dataclasses import dataclass
 from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.command.change.read_set import ReadSet, read_set_of
-from sqlext.command.change.row_change import RowChange, changed_rows, conflict_scope, has_new_rows, require_one_change
+from sqlext.command.change.row_change import (
+    RowChange,
+    changed_rows,
+    conflict_scope,
+    has_new_rows,
+    require_one_change,
+    with_sent_source,
+)
 from sqlext.command.change.row_level import Target
 from sqlext.command.plan.change_plan import Writer
 from sqlext.command.write_operation import WriteOperation
@@ -41,7 +48,7 @@ def materialize_change(
     """Evaluates and caches the change without the columns `left_out`, and checks its new rows. Raises as `CarryOut`."""
     query = changed_rows(spark, operation, change).drop(*left_out)
     read_set = read_set_of(query, target.version, conflict_scope(change, target), target.overtaken)
-    rows = checkpointed(query, writer.tasks)
+    rows = checkpointed(with_sent_source(query, change), writer.tasks)
     if not has_new_rows(rows):
         found = find_positions(rows, shows_operations=change.shows_matches)
     elif change.kept_columns and VIOLATED not in rows.columns:

@@ -15,6 +15,7 @@ from sqlext.command.change.row_change import (
     conflict_scope,
     has_new_rows,
     require_one_change,
+    with_sent_source,
 )
 from sqlext.command.change.row_level import Target, commit_change, has_row_ids, row_delta
 from sqlext.command.environment import Environment
@@ -98,9 +99,13 @@ def _write(
     if has_new_rows(rows):
         metadata = target.table.metadata
         arranged = arrangement(metadata)
-        written = write_by(writer, rows, task, lambda spread: order(spread, metadata), arranged, fewer)
+
+        def in_tasks(query: DataFrame) -> DataFrame:
+            return order(with_sent_source(query, change), metadata)
+
+        written = write_by(writer, rows, task, in_tasks, arranged, fewer)
     else:
-        written = find_positions(rows, shows_operations=change.shows_matches)
+        written = find_positions(with_sent_source(rows, change), shows_operations=change.shows_matches)
     require_one_change(spark, target, change, written)
     return written
 

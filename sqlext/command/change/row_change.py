@@ -20,6 +20,7 @@ from sqlext.command.outcome import Counts
 from sqlext.command.plan.change_plan import Writer
 from sqlext.command.write_operation import WriteOperation
 from sqlext.errors import DataError
+from sqlext.spark.query.few_joined_rows import with_few_joined
 from sqlext.spark.query.lowered_sql import log_lowered, lowered_change, lowered_query
 from sqlext.spark.query.write_job import WrittenFiles
 from sqlext.spec.expression import Predicate
@@ -46,7 +47,8 @@ class RowChange:
     expressed. `one_copy`: a SELECT, at higher cost, for a table with several rows of a key: it replaces one and deletes
     the others. `kept_columns` are not assigned: new rows have the values of the replaced rows. `query` is `lowered` as
     analysed by Spark; None before that. `gives_rows`: new rows are those of a source, as in an UPSERT, so that one that
-    replaces another has no values of it in identity columns.
+    replaces another has no values of it in identity columns. `sent_bytes`: Spark sends the rows of the joined source to
+    all tasks if they turn out to have no more bytes; 0 if that is not tried.
     """
 
     lowered: str
@@ -61,6 +63,7 @@ class RowChange:
     kept_columns: tuple[str, ...] = ()
     query: DataFrame | None = None
     gives_rows: bool = False
+    sent_bytes: int = 0
 
 
 class KeyHasCopies(Exception):
@@ -92,6 +95,11 @@ def changed_rows(spark: SparkSession, operation: WriteOperation, change: RowChan
     if not has_new_rows(rows):
         return rows
     return with_violations(rows, operation.plan, operations=True, keeps_identities=not change.gives_rows)
+
+
+def with_sent_source(rows: DataFrame, change: RowChange) -> DataFrame:
+    """The rows of the change's query as tasks compute them. A source that may be sent to them is evaluated for it."""
+    return with_few_joined(rows, change.sent_bytes) if change.sent_bytes else rows
 
 
 def conflict_scope(change: RowChange, target: Target) -> ConflictScope:

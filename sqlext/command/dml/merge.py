@@ -210,7 +210,15 @@ def _planned_join(
         coerces_structs=coerces,
     )
     isolation = MERGE_ISOLATION_LEVEL.of(metadata.properties)
-    change = RowChange(lowered, isolation, names, shows_matches=shows_matches, scope=_scope(bound), kept_columns=kept)
+    change = RowChange(
+        lowered,
+        isolation,
+        names,
+        shows_matches=shows_matches,
+        scope=_scope(bound),
+        kept_columns=kept,
+        sent_bytes=0 if expected.is_broadcast else environment.planning.thresholds.driver_bytes,
+    )
     facts = facts_of(target, MERGE_MODE, kept)
     # Expect one matched row for each source row, and for WHEN NOT MATCHED BY SOURCE all other rows.
     beside = 0 if _clauses_need_source(bound.merge) else facts.target.rows
