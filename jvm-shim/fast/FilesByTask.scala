@@ -92,7 +92,7 @@ object FilesByTask extends PredicateHelper {
     case Some((filter: FilterExec, columns)) => ScannedColumns.storedBelow(filter.child) match {
       case Some((scan, stored)) =>
         val known = AttributeMap(filter.child.output.zip(stored))
-        val condition = filter.condition.transform { case column: Attribute => known.getOrElse(column, column) }
+        val condition = SharedCode.withLiterals(filter.condition).transform { case column: Attribute => known.getOrElse(column, column) }
         ofScan(scan, columns.map(known), Some(condition))
       case None => Left(computed)
     }

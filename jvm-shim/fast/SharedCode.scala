@@ -7,13 +7,22 @@ package io.sqlext
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{BinaryComparison, Expression, In, LeafExpression, Literal}
 import org.apache.spark.sql.catalyst.expressions.codegen.{CodegenContext, CodeGenerator, ExprCode, JavaCode}
-import org.apache.spark.sql.execution.SparkPlan
+import org.apache.spark.sql.execution.{LeafExecNode, SparkPlan}
 import org.apache.spark.sql.types._
 
 object SharedCode {
-  def apply(plan: SparkPlan): SparkPlan = plan.transformAllExpressions {
-    case compared: BinaryComparison => compared.mapChildren(handedOver)
-    case in: In => in.copy(list = in.list.map(handedOver))
+  /** A scan keeps its literals, by which it passes over row groups: it writes none into code. */
+  def apply(plan: SparkPlan): SparkPlan = plan.transform {
+    case scan: LeafExecNode => scan
+    case other => other.transformExpressions {
+      case compared: BinaryComparison => compared.mapChildren(handedOver)
+      case in: In => in.copy(list = in.list.map(handedOver))
+    }
+  }
+
+  /** The expression with its literals. */
+  def withLiterals(expression: Expression): Expression = expression.transform {
+    case ComparedValue(value, dataType) => Literal(value, dataType)
   }
 
   private def handedOver(side: Expression): Expression = side match {

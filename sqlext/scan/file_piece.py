@@ -208,4 +208,4 @@ def _named(file: pq.ParquetFile, name: str, type: pa.DataType) -> pa.Field:
 
 def _is_int96(file: pq.ParquetFile, name: str) -> bool:
     leaves = map(file.schema.column, range(len(file.schema)))
-    return any(leaf.path == name and leaf.physical_type == _INT96 for leaf in leaves)
+    return any(leaf.name == leaf.path == name and leaf.physical_type == _INT96 for leaf in leaves)

@@ -51,10 +51,12 @@ def row_group_metrics(footer: pq.FileMetaData, group: int, names: Mapping[int, s
     lower: dict[int, bytes] = {}
     upper: dict[int, bytes] = {}
     for index in range(rows.num_columns):
-        chunk = rows.column(index)
-        id = ids.get(chunk.path_in_schema)
+        leaf = footer.schema.column(index)
+        # The path of a field in a struct may be the name of a column, which holds a dot.
+        id = ids.get(leaf.name) if leaf.name == leaf.path else None
         if id is None:
             continue
+        chunk = rows.column(index)
         type = schema.field(id).type
         told = chunk.statistics if chunk.physical_type in _STORED_AS.get(type.__class__, ()) else None
         if told is None:

@@ -90,6 +90,30 @@ def _shown(frame: DataFrame) -> list[str]:
     return sorted(map(repr, frame.selectExpr(*columns).collect()))
 
 
+class RecordsOfSpark:
+    """How many records Spark's own readers read in the jobs of a block."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._context = spark.sparkContext._jsc.sc()
+        self.count = 0
+
+    def __enter__(self) -> RecordsOfSpark:
+        self._before = set(self._jobs())
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        store = self._context.statusStore()
+        for number, job in self._jobs().items():
+            if number not in self._before:
+                stages = [job.stageIds().apply(place) for place in range(job.stageIds().size())]
+                self.count += sum(store.lastStageAttempt(stage).inputRecords() for stage in stages)
+
+    def _jobs(self) -> dict[int, Any]:
+        self._context.listenerBus().waitUntilEmpty()
+        jobs = self._context.statusStore().jobsList(None)
+        return {jobs.apply(place).jobId(): jobs.apply(place) for place in range(jobs.size())}
+
+
 def _assert_equal_both_ways(
     spark: SparkSession, name: str, query: str, *, by: str = BY_TASKS, again: bool = False
 ) -> None:
@@ -103,9 +127,14 @@ def _assert_equal_both_ways(
         with planned(spark, force=force):
             explained = str(spark.sql(f"EXPLAIN INSERT INTO {name} {query}").head()[0])
             assert (by if force == "tasks" else BY_SPARK) in explained, explained
-            with patch.object(row_write, "delete_files", wraps=row_write.delete_files) as discarding:
+            with (
+                patch.object(row_write, "delete_files", wraps=row_write.delete_files) as discarding,
+                RecordsOfSpark(spark) as records,
+            ):
                 spark.sql(f"INSERT INTO {name} {query}")
             assert discarding.called == (again and force == "tasks")
+            if by.startswith(BY_TASKS) and force == "tasks" and not again:
+                assert records.count == 0, "the tasks, not Spark, read the files"
         found[force] = _shown(spark.table(name))
     expected = _shown(spark.sql(query))
     assert found == dict.fromkeys(ways, expected)
@@ -164,6 +193,21 @@ def test_conditions(spark: SparkSession, files: Path, table_name: str, condition
     query = f"SELECT {columns} FROM parquet.`{files}` WHERE {condition}"
     by = BY_TASKS if "<=> text" not in condition else f"{BY_SPARK}the query has a condition that only Spark evaluates"
     _assert_equal_both_ways(spark, table_name, query, by=by)
+
+
+@pytest.mark.turns(EVERY)
+@pytest.mark.parametrize("condition", ["id = 77", "at < TIMESTAMP'0001-01-01 00:00:00Z'", "day IN (DATE'0001-01-01')"])
+def test_spark_passes_over_row_groups(spark: SparkSession, table_name: str, tmp_path: Path, condition: str) -> None:
+    """Where Spark reads the files of the query, it does so by the bounds of their row groups, as in a query alone."""
+    days = [date(1, 1, 1) if number < 100 else date(2026, 1, 1) for number in range(3000)]
+    instants = [datetime(2026, 1, 1, tzinfo=timezone.utc)] * 3000
+    _written(tmp_path / "a.parquet", id=pa.array(range(3000)), day=pa.array(days), at=pa.array(instants))
+    query = f"SELECT * FROM parquet.`{tmp_path}` WHERE {condition}"
+    spark.sql(f"CREATE TABLE {table_name} AS SELECT * FROM ({query}) LIMIT 0")
+    with planned(spark, force="tasks,source-by-query"), RecordsOfSpark(spark) as records:
+        spark.sql(f"INSERT INTO {table_name} {query}")
+    assert records.count <= 100
+    assert _shown(spark.table(table_name)) == _shown(spark.sql(query))
 
 
 def test_the_plan_shows_who_reads(spark: SparkSession, files: Path) -> None:

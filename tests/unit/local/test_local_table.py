@@ -87,6 +87,15 @@ def test_conditions_on_files_of_many_row_groups(tmp_path: Path, condition: str) 
     assert rows_of(table) == sorted([row for row in left if row not in matching], key=repr)
 
 
+def test_a_column_whose_name_is_the_path_of_a_field(tmp_path: Path) -> None:
+    """The bounds of the field are not those of the column."""
+    table = created(open_lake(tmp_path), "`a.b` BIGINT, a STRUCT<b: BIGINT>")
+    table.append([{"a.b": 1, "a": {"b": 100}}, {"a.b": 2, "a": {"b": 200}}])
+    assert table.to_arrow(where="`a.b` = 2").num_rows == 1
+    table.delete(where="`a.b` = 2")
+    assert table.to_arrow().to_pylist() == [{"a.b": 1, "a": {"b": 100}}]
+
+
 def test_one_name_is_not_a_list_of_letters(tmp_path: Path) -> None:
     lake = open_lake(tmp_path)
     schema = pa.schema([("key", pa.int64()), ("part", pa.string()), ("k", pa.int64())])

@@ -81,3 +81,12 @@ def test_what_a_footer_does_not_tell(tmp_path: Path) -> None:
         assert ranges(2) == (ValueRange(False, False, True, "a", "b") if told else ValueRange(may_be_nan=False))
         assert ranges(4) == ValueRange(may_be_nan=False)
         assert ranges(3) == UNKNOWN_RANGE
+
+
+def test_a_field_of_a_struct_whose_path_is_the_name_of_a_column(tmp_path: Path) -> None:
+    rows = pa.table({"a.b": [1, 2], "a": [{"b": 100, "c": None}, {"b": 200, "c": None}], "a.c": [3, 4]})
+    schema = Schema([NestedField(1, "a.b", LongType()), NestedField(2, "a.c", LongType())])
+    pq.write_table(rows, tmp_path / "f")
+    metrics = row_group_metrics(pq.read_metadata(tmp_path / "f"), 0, {1: "a.b", 2: "a.c"}, schema)
+    ranges = metrics_ranges(metrics, metrics_columns([schema]))
+    assert [ranges(1), ranges(2)] == [ValueRange(False, False, True, 1, 2), ValueRange(False, False, True, 3, 4)]
