@@ -72,9 +72,9 @@ object FewJoinedRows {
       while (sized.bytes <= most && sized.hasNext) sized.next() match {
         case row: UnsafeRow =>
           to.writeLong(row.getSizeInBytes)
-          row.writeToStream(to, null)
+          to.write(row.getBytes)
       }
-      Taken(sized.rows, sized.bytes, bytes.toByteArray)
+      Taken(sized.rows, sized.bytes, if (sized.bytes > most) Array.emptyByteArray else bytes.toByteArray)
     }.map(unpacked(_, schema.length))
   }
 
