@@ -65,11 +65,16 @@ object DriverRows {
     }
   }
 
-  /** What `laidOut` makes of the rows of all partitions, in their order; None where there are more than `most`, or have
-    * more than `mostBytes`, of which not many more are kept. */
-  private[sqlext] def laidOut(frame: DataFrame, most: Long, mostBytes: Long)(laidOut: Iterator[InternalRow] => Taken): Option[Array[Byte]] =
+  /** What `laidOut` makes of the rows of all partitions, in their order; None where they have more than `most` bytes, as
+    * one of several partitions tells that has more than half of these: it is given the most that it may have. */
+  private[sqlext] def laidOut(frame: DataFrame, most: Long)(laidOut: (Iterator[InternalRow], Long) => Taken): Option[Array[Byte]] =
     Option(execute(frame, queryOf(frame), "fetch rows") { plan =>
-      unlessMore(plan.execute().mapPartitions(rows => Iterator.single(laidOut(rows))), most, mostBytes)
+      val rows = plan.execute()
+      val each = if (rows.getNumPartitions > 1) most / 2 else most
+      unlessMore(rows.mapPartitions { some =>
+        val taken = laidOut(some, each)
+        Iterator.single(if (taken.size > each) taken.copy(size = most + 1) else taken)
+      }, Long.MaxValue, most)
     })
 
   private def positions(rows: Iterator[InternalRow], file: Int, position: Int): Array[Byte] =

@@ -4,9 +4,6 @@
  * Without it the join of a MERGE of 600,000 rows, which a condition selects of 6 million, takes 3 times the CPU. */
 package io.sqlext
 
-import java.io.{ByteArrayOutputStream, DataOutputStream}
-import java.nio.{ByteBuffer, ByteOrder}
-
 import org.apache.spark.sql.{DataFrame, classic}
 import org.apache.spark.sql.catalyst.InternalRow
 import org.apache.spark.sql.catalyst.expressions.{Attribute, AttributeMap, PlanExpression, UnsafeRow, UserDefinedExpression}
@@ -62,29 +59,40 @@ object FewJoinedRows {
     })
   }
 
-  /** None where they have more than `most` bytes. */
+  /** None where they have more than `most` bytes, or are in one task more than half of these. */
   private def rows(source: classic.DataFrame, most: Long): Option[Seq[InternalRow]] = {
     val schema = source.schema
-    DriverRows.laidOut(source, Long.MaxValue, most) { rows =>
-      val sized = new SizedRows(rows, schema)
-      val bytes = new ByteArrayOutputStream
-      val to = new DataOutputStream(bytes)
-      while (sized.bytes <= most && sized.hasNext) sized.next() match {
-        case row: UnsafeRow =>
-          to.writeLong(row.getSizeInBytes)
-          to.write(row.getBytes)
-      }
-      Taken(sized.rows, sized.bytes, if (sized.bytes > most) Array.emptyByteArray else bytes.toByteArray)
-    }.map(unpacked(_, schema.length))
+    DriverRows.laidOut(source, most) { (rows, each) =>
+      val (sized, packed) = (new SizedRows(rows, schema), new PackedRowBytes)
+      while (sized.bytes <= each && sized.hasNext) sized.next() match { case row: UnsafeRow => packed.add(row) }
+      Taken(sized.rows, sized.bytes, if (sized.bytes > each) Array.emptyByteArray else packed.result)
+    }.map(PackedRowBytes.rows(_, schema.length))
+  }
+}
+
+/** Rows one behind the other, each after its size in 8 bytes. */
+private class PackedRowBytes {
+  private var bytes = new Array[Byte](1 << 16)
+  private var end = 0
+
+  def add(row: UnsafeRow): Unit = {
+    val next = Math.addExact(end, 8 + row.getSizeInBytes)
+    if (next > bytes.length) bytes = java.util.Arrays.copyOf(bytes, math.max(next.toLong, math.min(2L * bytes.length, Int.MaxValue - 64)).toInt)
+    Platform.putLong(bytes, Platform.BYTE_ARRAY_OFFSET + end, row.getSizeInBytes)
+    row.writeToMemory(bytes, Platform.BYTE_ARRAY_OFFSET + end + 8)
+    end = next
   }
 
-  /** Rows that refer to the bytes. */
-  private def unpacked(bytes: Array[Byte], fields: Int): Seq[InternalRow] = {
-    val sizes = ByteBuffer.wrap(bytes).order(ByteOrder.BIG_ENDIAN)
+  def result: Array[Byte] = java.util.Arrays.copyOf(bytes, end)
+}
+
+private object PackedRowBytes {
+  /** The rows, which refer to the bytes. */
+  def rows(bytes: Array[Byte], fields: Int): Seq[InternalRow] = {
     val found = Seq.newBuilder[InternalRow]
     var at = 0
     while (at < bytes.length) {
-      val size = sizes.getLong(at).toInt
+      val size = Platform.getLong(bytes, Platform.BYTE_ARRAY_OFFSET + at).toInt
       val row = new UnsafeRow(fields)
       row.pointTo(bytes, Platform.BYTE_ARRAY_OFFSET + at + 8, size)
       found += row
