@@ -11,37 +11,10 @@ import pytest
 from sqlext.scan.filter.arrow_literals import literal_array
 from sqlext.scan.filter.row_selection import is_evaluated, selection_mask
 from sqlext.spec.expression import AlwaysTrue, And, Comparison, InBucket, Not, Or, StartsWith
-from sqlext.spec.types import (
-    BinaryType,
-    BooleanType,
-    DateType,
-    DecimalType,
-    DoubleType,
-    FloatType,
-    IntegerType,
-    LongType,
-    StringType,
-    TimestampType,
-    Type,
-)
+from sqlext.write.arrow_schema import type_to_arrow
 from unit.scan.random_rows import COLUMNS, evaluate, random_predicate, random_rows
 
 SEED = int(os.environ.get("SQLEXT_TEST_SEED", "20261129"))
-IN_ARROW: dict[type[Type], pa.DataType] = {
-    BooleanType: pa.bool_(),
-    IntegerType: pa.int32(),
-    LongType: pa.int64(),
-    FloatType: pa.float32(),
-    DoubleType: pa.float64(),
-    DateType: pa.date32(),
-    TimestampType: pa.timestamp("us"),
-    StringType: pa.string(),
-    BinaryType: pa.binary(),
-}
-
-
-def in_arrow(type: Type) -> pa.DataType:
-    return pa.decimal128(type.precision, type.scale) if isinstance(type, DecimalType) else IN_ARROW[type.__class__]
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -53,7 +26,9 @@ def test_random_predicates(seed: int) -> None:
         predicate = random_predicate(random, rows)
         if not is_evaluated(predicate):
             continue
-        columns = {field.id: literal_array([row[field.id] for row in rows], in_arrow(field.type)) for field in COLUMNS}
+        columns = {
+            field.id: literal_array([row[field.id] for row in rows], type_to_arrow(field.type)) for field in COLUMNS
+        }
         if random.random() < 0.3:
             coded = [id for id, column in columns.items() if pa.types.is_string(column.type)]
             columns |= {id: columns[id].dictionary_encode() for id in coded}
