@@ -32,9 +32,11 @@ import scala.jdk.CollectionConverters._
 private[sqlext] case class FilesByTask(
     scan: SparkPlan, columns: Seq[Any], types: Seq[DataType], table: Option[String], condition: Option[Seq[Any]]) {
   /** What is told of each file. */
-  private lazy val shared: Map[String, Any] = Map(
-    "columns" -> columns, "table" -> table.orNull, "condition" -> condition.orNull,
-    "read" -> Bridge.json.readTree(StructType(types.zipWithIndex.map { case (one, at) => StructField(FilesByTask.place(at), one) }).json))
+  private lazy val shared: Map[String, Any] =
+    Map("columns" -> columns, "table" -> table.orNull, "condition" -> condition.orNull) ++ condition.map(_ => read)
+  /** The columns of a condition, by their names in it. */
+  private lazy val read: (String, Any) =
+    "read" -> Bridge.json.readTree(StructType(types.zipWithIndex.map { case (one, at) => StructField(FilesByTask.place(at), one) }).json)
 
   private def filesOf(partition: Partition): Seq[PartitionedFile] = partition match {
     case packed: FilePartition => packed.files.toSeq
@@ -54,7 +56,7 @@ private[sqlext] case class FilesByTask(
   }
 
   private def unreadFirst(first: PartitionedFile): Option[String] =
-    Option(Bridge.ask("read by tasks", FilesByTask.described(first, shared)).get("why").textValue)
+    Option(Bridge.ask("read by tasks", FilesByTask.described(first, shared) + read).get("why").textValue)
 }
 
 /** Of each task its packed values, in place of the rows of a scan. */

@@ -15,12 +15,11 @@ from sqlext.local.row_condition import RowCondition
 from sqlext.scan import placed_rows
 from sqlext.scan.files.readable_files import require_allowed
 from sqlext.scan.filter.row_group_metrics import matching_row_groups
-from sqlext.scan.live_rows import RowColumns, live_rows, stored_columns
+from sqlext.scan.live_rows import RowColumns, live_rows
 from sqlext.scan.placed_rows import PlacedRows, places_of
 from sqlext.scan.scan_plan import FileScanTask, ScanPlan
 from sqlext.spark.catalog.session_catalogs import TableVersion
-from sqlext.spec.arrow_field_id import fields_by_id
-from sqlext.spec.expression import Predicate, referenced_field_ids
+from sqlext.spec.expression import Predicate
 from sqlext.spec.manifests.position_set import position_set
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField, UnknownType
@@ -67,13 +66,9 @@ def read_rows(
     """As `live_rows`, without row groups that have no row that `predicate` selects, if not None. Raises
     UnsupportedError LOCAL_NEEDS_SPARK for a file that it does not project, and as it."""
 
-    def groups(file: pq.ParquetFile) -> Sequence[int]:
-        all = range(file.num_row_groups)
-        if predicate is None:
-            return all
-        compared = referenced_field_ids(predicate)
-        names = {id: field.name for id, field in fields_by_id(stored_columns(file)).items() if id in compared}
-        return matching_row_groups(file.metadata, all, names, predicate, version.schema)
+    def groups(footer: pq.FileMetaData, names: Mapping[int, str]) -> Sequence[int]:
+        all = range(footer.num_row_groups)
+        return all if predicate is None else matching_row_groups(footer, all, names, predicate, version.schema)
 
     try:
         yield from live_rows(version.io, task, columns, lineage=lineage, source=source, groups=groups)

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 from sqlext.errors import CorruptionError, NotFoundError, OnlyByQuery, StorageError, UnsupportedError
 from sqlext.scan.files.file_columns import PARQUET
 from sqlext.scan.filter.row_estimate import expected_rows
-from sqlext.scan.filter.row_group_metrics import matching_row_groups, row_group_metrics
+from sqlext.scan.filter.row_group_metrics import matching_row_groups, predicate_metrics
 from sqlext.scan.filter.row_selection import selection_mask
 from sqlext.scan.live_rows import (
     RowColumns,
@@ -62,16 +62,13 @@ class PieceFilter:
         """The rows that the condition selects, in the first `count` columns."""
         columns = dict(enumerate(rows.columns, 1))
         places = np.flatnonzero(selection_mask(self.predicate, columns, rows.num_rows))
-        kept = rows.columns[:count]
-        if len(places) < rows.num_rows:
-            # Not `filter`, which takes several times as long.
-            indices = pa.array(places.astype(np.int32))
-            kept = [column.take(indices) for column in kept]
-        return pa.RecordBatch.from_arrays(kept, schema=pa.schema(list(rows.schema)[:count]))
+        kept = rows.select(range(count))
+        # Not `filter`, which takes several times as long.
+        return kept if len(places) == rows.num_rows else kept.take(pa.array(places.astype(np.int32)))
 
     def selects_few(self, footer: pq.FileMetaData, names: Mapping[int, str]) -> bool:
-        """Whether few of the rows of a file are expected to be selected; `names` are as in `row_group_metrics`."""
-        groups = [row_group_metrics(footer, group, names, self.schema) for group in range(footer.num_row_groups)]
+        """Whether few of the rows of a file are expected to be selected; `names` are as in `predicate_metrics`."""
+        groups = predicate_metrics(footer, range(footer.num_row_groups), names, self.predicate, self.schema)
         expected = expected_rows(self.predicate, groups, self.schema)
         return expected is not None and expected < _LEAST_SHARE * footer.num_rows
 
@@ -130,8 +127,8 @@ class FilePiece:
         columns = RowColumns([NestedField(int(id), "", UnknownType()) for id in self.columns], types)
         task = FileScanTask(self._content, 0, 0, self.deletes)
 
-        def groups(file: pq.ParquetFile) -> Sequence[int]:
-            return self._groups(file, self._stored(file, types))
+        def groups(footer: pq.FileMetaData, names: Mapping[int, str]) -> Sequence[int]:
+            return self._groups(footer, {at: names[int(id)] for at, id in enumerate(self.columns, 1) if id in names})
 
         return live_rows(io, task, columns, lineage=False, threads=False, groups=groups, coded=True)
 
@@ -139,18 +136,19 @@ class FilePiece:
         with self._parquet(io) as file:
             stored = self._stored(file, types)
             names = [field.name for field in stored if field is not None]
-            for _, batch in batches_of(file, self._groups(file, stored), names, threads=False):
+            for _, batch in batches_of(file, self._groups(file.metadata, _names(stored)), names, threads=False):
                 columns = [
                     typed(batch.column(name), type, coded=True) for name, type in zip(names, types.types, strict=True)
                 ]
                 yield batch_of(columns, types)
 
-    def _groups(self, file: pq.ParquetFile, stored: Sequence[pa.Field | None]) -> Sequence[int]:
-        """The row groups of the piece that may have a row of it."""
-        groups = groups_in(file.metadata, self._span, self.size)
+    def _groups(self, footer: pq.FileMetaData, names: Mapping[int, str]) -> Sequence[int]:
+        """The row groups of the piece that may have a row of it; `names` are those of columns by their places from 1
+        on."""
+        groups = groups_in(footer, self._span, self.size)
         if self.filter is None:
             return groups
-        return matching_row_groups(file.metadata, groups, _names(stored), self.filter.predicate, self.filter.schema)
+        return matching_row_groups(footer, groups, names, self.filter.predicate, self.filter.schema)
 
     @property
     def _span(self) -> range:

@@ -79,7 +79,7 @@ def live_rows(
     source: int | None = None,
     ordinals: bool = False,
     threads: bool = True,
-    groups: Callable[[pq.ParquetFile], Sequence[int]] | None = None,
+    groups: Callable[[pq.FileMetaData, Mapping[int, str]], Sequence[int]] | None = None,
     coded: bool = False,
 ) -> Iterator[pa.RecordBatch]:
     """The rows that are not deleted by position, in order, in batches of `RowColumns.shape`; equality deletes are
@@ -88,9 +88,10 @@ def live_rows(
     With `lineage` the columns `_row_id` and `_last_updated_sequence_number` follow (spec: Row Lineage), and with
     `source` the columns `ORIGIN_COLUMNS`: this number, and the row's position or, with `ordinals`, its number among the
     rows that are not deleted, from 0. Columns without field ids in the file count as missing. Unless `threads`, which a
-    task of Spark has no cores for, one thread decodes all columns. `groups` tells which row groups of the file are
-    read, in order. With `coded` texts of few distinct values may come as codes of a dictionary, as they are in the
-    file. Raises OnlyByQuery, with the path, before the first row, NotFoundError or CorruptionError naming the file.
+    task of Spark has no cores for, one thread decodes all columns. `groups` tells which row groups are read, in order,
+    by the footer and the names of the file's columns by field id. With `coded` texts of few distinct values may come as
+    codes of a dictionary, as they are in the file. Raises OnlyByQuery, with the path, before the first row,
+    NotFoundError or CorruptionError naming the file.
     """
     path = task.file.file_path
     try:
@@ -99,7 +100,8 @@ def live_rows(
             wanted = [there.get(field.id) for field in columns.fields]
             if not there or not all(map(is_taken, columns.arrow, wanted)):
                 raise OnlyByQuery(path)
-            read = range(file.num_row_groups) if groups is None else groups(file)
+            names = {id: field.name for id, field in there.items()}
+            read = range(file.num_row_groups) if groups is None else groups(file.metadata, names)
             yield from _projected(
                 file, task, columns, wanted, there if lineage else None, source, ordinals, threads, read, coded
             )

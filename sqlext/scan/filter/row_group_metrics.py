@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 
 from sqlext.scan.filter.measured_column import metrics_columns
 from sqlext.scan.filter.pruning import may_match, metrics_ranges
-from sqlext.spec.expression import Predicate
+from sqlext.spec.expression import Predicate, referenced_field_ids
 from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.schema import Schema
 from sqlext.spec.single_value import encode
@@ -34,10 +34,19 @@ _STORED_AS[UuidType] = ("FIXED_LEN_BYTE_ARRAY",)
 def matching_row_groups(
     footer: pq.FileMetaData, groups: Sequence[int], names: Mapping[int, str], predicate: Predicate, schema: Schema
 ) -> Sequence[int]:
-    """Those of the row groups that may have a row that the predicate selects; `names` are as in `row_group_metrics`."""
+    """Those of the row groups that may have a row that the predicate selects; `names` are as in `predicate_metrics`."""
     measured = metrics_columns([schema])
-    found = ((group, row_group_metrics(footer, group, names, schema)) for group in groups)
+    found = zip(groups, predicate_metrics(footer, groups, names, predicate, schema), strict=True)
     return [group for group, metrics in found if may_match(predicate, metrics_ranges(metrics, measured))]
+
+
+def predicate_metrics(
+    footer: pq.FileMetaData, groups: Sequence[int], names: Mapping[int, str], predicate: Predicate, schema: Schema
+) -> Sequence[ContentFile]:
+    """The `row_group_metrics` of row groups, of the columns to which the predicate refers; `names` may have others,
+    also of fields that `schema` lacks."""
+    compared = {id: names[id] for id in referenced_field_ids(predicate) if id in names}
+    return [row_group_metrics(footer, group, compared, schema) for group in groups]
 
 
 def row_group_metrics(footer: pq.FileMetaData, group: int, names: Mapping[int, str], schema: Schema) -> ContentFile:

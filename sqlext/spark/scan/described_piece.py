@@ -19,7 +19,7 @@ from sqlext.spark.scan.pushdown import exact_predicate
 def described_piece(told: Mapping[str, Any], deletes: bytes | None = None) -> FilePiece:
     """The piece. Raises OnlyByQuery for a condition that is not evaluated without Spark."""
     place = (told["path"], told["size"], told["start"], told["length"])
-    return FilePiece(*place, tuple(told["columns"]), told["table"], deletes, _filter(told["condition"], told["read"]))
+    return FilePiece(*place, tuple(told["columns"]), told["table"], deletes, _filter(told))
 
 
 def packed_piece(packed: bytes) -> FilePiece:
@@ -28,10 +28,12 @@ def packed_piece(packed: bytes) -> FilePiece:
     return described_piece(json.loads(line), deletes or None)
 
 
-def _filter(condition: list[Any] | None, read: Mapping[str, Any]) -> PieceFilter | None:
-    """`read` is Spark's struct of the columns, whose names are their places."""
+def _filter(told: Mapping[str, Any]) -> PieceFilter | None:
+    """With a condition `read` is told too: Spark's struct of the columns, whose names are their places."""
+    condition = told["condition"]
     if condition is None:
         return None
+    read = told["read"]
     schema = schema_from_spark(read)
     predicate = exact_predicate(condition, schema)
     if predicate is None or not is_evaluated(predicate):
