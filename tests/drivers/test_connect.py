@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.request import urlopen
@@ -22,23 +23,26 @@ SOME_AREAS = ["transactions", "errors", "upsert", "time_travel"]
 """In CI; all of them with SQLEXT_GOLDEN=all."""
 
 
-UI_PORT = free_port()
+@dataclass(frozen=True)
+class RunningServer:
+    port: int
+    ui_port: int
+    folder: Path
+
+    def jobs(self) -> list[str]:
+        """The descriptions of the server's jobs in its UI."""
+        root = f"http://127.0.0.1:{self.ui_port}/api/v1/applications"
+        with urlopen(root) as answer:
+            (application,) = json.load(answer)
+        with urlopen(f"{root}/{application['id']}/jobs") as answer:
+            return [one.get("description", "") for one in json.load(answer)]
 
 
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[int, Path]]:
-    folder = tmp_path_factory.mktemp("connect").resolve()
-    with server(CONNECT, folder, {"spark.ui.enabled": "true", "spark.ui.port": str(UI_PORT)}) as port:
-        yield port, folder
-
-
-def jobs() -> list[str]:
-    """The descriptions of the server's jobs in its UI."""
-    root = f"http://127.0.0.1:{UI_PORT}/api/v1/applications"
-    with urlopen(root) as answer:
-        (application,) = json.load(answer)
-    with urlopen(f"{root}/{application['id']}/jobs") as answer:
-        return [one.get("description", "") for one in json.load(answer)]
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningServer]:
+    folder, ui_port = tmp_path_factory.mktemp("connect").resolve(), free_port()
+    with server(CONNECT, folder, {"spark.ui.enabled": "true", "spark.ui.port": str(ui_port)}) as port:
+        yield RunningServer(port, ui_port, folder)
 
 
 def client(script: str, *arguments: str) -> Any:
@@ -50,8 +54,8 @@ def client(script: str, *arguments: str) -> Any:
     return json.loads(run.stdout.splitlines()[-1]), run.stderr
 
 
-def test_a_client_has_all_that_needs_no_jvm(running: tuple[int, Path]) -> None:
-    found, _ = client("connect_client.py", str(running[0]))
+def test_a_client_has_all_that_needs_no_jvm(running: RunningServer) -> None:
+    found, _ = client("connect_client.py", str(running.port))
     assert found == {
         "upserted": [[1, "a"], [2, None]],
         "many": 249_999,
@@ -75,13 +79,12 @@ def test_a_client_has_all_that_needs_no_jvm(running: tuple[int, Path]) -> None:
         ],
         "stream": 5,
     }
-    names = {name[:60] for name in jobs()}
+    names = {name[:60] for name in running.jobs()}
     assert "INSERT INTO lake.db.t: fetch rows" in names, names
     assert any(name.startswith("DELETE FROM lake.db.t") for name in names), names
 
 
-def test_golden_results(running: tuple[int, Path]) -> None:
-    port, folder = running
+def test_golden_results(running: RunningServer) -> None:
     areas = area_names() if os.environ.get("SQLEXT_GOLDEN") == "all" else SOME_AREAS
-    differing, told = client("connect_golden.py", str(port), str(folder), *areas)
+    differing, told = client("connect_golden.py", str(running.port), str(running.folder), *areas)
     assert differing == [], told[-6000:]
