@@ -42,6 +42,12 @@ class Thresholds:
         "Most rows of an UPDATE or MERGE whose unchanged columns are read from the data files by position: for more,"
         " Spark decodes these columns of all rows in less time.",
     )
+    completed_columns: int = _number(
+        8,
+        "columns",
+        "Fewest columns that a MERGE of many rows does not assign and tasks read from the data files: to shuffle fewer"
+        " costs less than to cache the joined rows and to move them to their files.",
+    )
     short_guess: int = _number(
         8,
         "times",

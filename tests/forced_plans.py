@@ -11,6 +11,7 @@ FORCED = (
     "merge-on-read,tasks",
     "copy-on-write",
     "copy-by-query",
+    "completed-by-tasks",
     "auto",
     "auto,tasks",
 )

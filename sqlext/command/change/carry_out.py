@@ -11,7 +11,7 @@ from sqlext.command.change.auto import auto, expected
 from sqlext.command.change.copy_on_write import copy_by_query, copy_on_write
 from sqlext.command.change.explanation import Explanation
 from sqlext.command.change.insert_only import insert_only
-from sqlext.command.change.merge_on_read import merge_on_read
+from sqlext.command.change.merge_on_read import complete_by_tasks, merge_on_read
 from sqlext.command.change.metadata_delete import delete_everything, metadata_delete
 from sqlext.command.change.row_change import CarryOut, KeyHasCopies, RowChange, change_query, with_copies
 from sqlext.command.change.row_level import Target
@@ -28,6 +28,7 @@ _WAYS: Mapping[Way, CarryOut] = {
     Way.COPY_ON_WRITE: copy_on_write,
     Way.COPY_BY_QUERY: copy_by_query,
     Way.AUTO: auto,
+    Way.COMPLETED_BY_TASKS: complete_by_tasks,
     Way.MERGE_ON_READ: merge_on_read,
 }
 

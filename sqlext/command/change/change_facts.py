@@ -7,12 +7,14 @@ from functools import cache, partial
 
 from pyspark.sql import DataFrame
 
-from sqlext.command.change.file_copies import why_by_query
+from sqlext.command.change.file_copies import columns_read_by_tasks, why_by_query
 from sqlext.command.change.row_level import Target
 from sqlext.command.environment import Environment
 from sqlext.command.plan.facts import ChangeFacts, Mode, SourceSize, TargetSize
 from sqlext.properties import AUTO, TableProperty, row_level_mode
 from sqlext.spark.query.driver_rows import estimate
+from sqlext.spec.metadata.table_metadata import TableMetadata
+from sqlext.sql.row_rules import row_rules
 
 
 def facts_of(target: Target, mode: TableProperty[str], kept_columns: Sequence[str] | None = ()) -> ChangeFacts:
@@ -25,8 +27,14 @@ def facts_of(target: Target, mode: TableProperty[str], kept_columns: Sequence[st
         Mode(mode.name, value, is_set),
         metadata.format_version,
         _target_size(target),
+        columns_read_by_tasks=partial(_read_by_tasks, metadata, kept_columns or ()),
         copied_by_query=partial(why_by_query, metadata, kept_columns),
     )
+
+
+def _read_by_tasks(metadata: TableMetadata, kept_columns: Sequence[str]) -> int:
+    rules = row_rules(metadata.schema(), metadata.properties)
+    return len(columns_read_by_tasks(metadata, kept_columns, rules) or ())
 
 
 def source_size(environment: Environment, source: DataFrame) -> SourceSize:

@@ -1,5 +1,5 @@
-"""Copy-on-write by tasks that read the files themselves: no row that stays, and no column without new values, passes
-through the JVM.
+"""Rows copied by tasks that read the data files themselves, for copy-on-write, or to complete the new rows of a change
+with the columns that it does not assign: no row that stays, and no column without new values, passes through the JVM.
 
 Spark moves new values to the task that copies their file, and sorts them by position. The files come with them, as rows
 of their own, so each task gets the deleted positions of its files and no others.
@@ -20,7 +20,13 @@ from pyspark.sql import functions as F
 from sqlext.command.change.checked_rows import with_task_count
 from sqlext.command.change.copied_file import CopiedColumns, FileCopy, copy_files
 from sqlext.command.change.distribution import distribute, keeps_order
-from sqlext.command.change.file_copies import FileCopies, united, why_by_query
+from sqlext.command.change.file_copies import (
+    FileCopies,
+    columns_read_by_tasks,
+    columns_without_rules,
+    united,
+    why_by_query,
+)
 from sqlext.command.change.row_change import RowChange
 from sqlext.command.change.row_level import Target, has_row_ids
 from sqlext.command.environment import Environment
@@ -51,17 +57,8 @@ _PART_BYTES = 8 * 1024 * 1024
 
 def columns_left_out(target: Target, change: RowChange, plan: WritePlan) -> Sequence[str]:
     """The columns that the change's query need not give, as tasks read them."""
-    metadata = target.table.metadata
-    if not change.kept_columns or why_by_query(metadata, change.kept_columns) is not None or keeps_order(metadata):
-        # A sorted table may have files that are not sorted, which a query puts in order.
-        return ()
-    return [*_kept_in_place(change, plan), ROW_ID.name]
-
-
-def _kept_in_place(change: RowChange, plan: WritePlan) -> Sequence[str]:
-    """The kept columns but for those of rules, which are told in errors, and in which a null may get a value."""
-    named = {name for rule in plan.rules for name in (rule.name, *rule.columns)}
-    return [name for name in change.kept_columns if name not in named]
+    found = columns_read_by_tasks(target.table.metadata, change.kept_columns, plan.rules)
+    return () if found is None else [*found, ROW_ID.name]
 
 
 def copied_by_tasks(
@@ -120,7 +117,7 @@ def _given(copies: FileCopies) -> Sequence[str]:
     """The columns with new values. Inserted rows may have row ids: those of an UNDO were there before."""
     if not copies.has_new_rows:
         return []
-    kept = _kept_in_place(copies.change, copies.cached.operation.plan)
+    kept = columns_without_rules(copies.change.kept_columns, copies.cached.operation.plan.rules)
     names = [field.name for field in copies.target.table.metadata.schema().fields if field.name not in kept]
     has_ids = not copies.change.kept_columns and ROW_ID.name in copies.cached.rows.columns
     return [*names, ROW_ID.name] if has_ids else names
@@ -131,7 +128,7 @@ def _columns(copies: FileCopies) -> CopiedColumns:
     given = set(_given(copies))
     numbers = tuple(number for number, field in enumerate((*schema.fields, ROW_ID)) if field.name in given)
     columns = RowColumns(schema.fields, schema_to_arrow(schema))
-    return CopiedColumns(columns, numbers, lineage=has_row_ids(copies.target))
+    return CopiedColumns(columns, numbers, lineage=has_row_ids(copies.target), keeps_others=copies.keeps_others)
 
 
 # Rows in the columns of `copy_files`

@@ -7,13 +7,15 @@ are the new values of updated rows of that file. Rows without a position are ins
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pyroaring import BitMap64
 
@@ -86,11 +88,12 @@ class FileCopy:
 class CopiedColumns:
     """The columns of a table, and with `lineage` row ids and sequence numbers behind them. Those with the numbers
     `given` have new values, sequence numbers null ones; the others are copied. Inserted rows have all columns, and may
-    have row ids."""
+    have row ids. Unless `keeps_others`, rows without new values are left out."""
 
     columns: RowColumns
     given: tuple[int, ...]
     lineage: bool
+    keeps_others: bool = True
 
     @property
     def new(self) -> Schema:
@@ -187,8 +190,9 @@ class _CopiedRows:
     ) -> None:
         self._columns, self._write, self._path = columns, write, copy.file.file.file_path
         self._changed = position_array(BitMap64.deserialize(copy.changed))
+        groups = None if columns.keeps_others else partial(_groups_with, self._changed)
         self._rows: Iterator[pa.RecordBatch] = live_rows(
-            io, copy.file, columns.columns, lineage=columns.lineage, source=0, threads=False
+            io, copy.file, columns.columns, lineage=columns.lineage, source=0, threads=False, groups=groups, coded=True
         )
         self._next = next(self._rows, None)
         self._waiting: list[_NewValues] = []
@@ -228,7 +232,7 @@ class _CopiedRows:
         updated, values = self._until(positions[-1])
         places = self._places(positions, updated)
         start, end = np.searchsorted(self._changed, [positions[0], positions[-1] + 1])
-        stays = np.ones(batch.num_rows, np.bool_)
+        stays = np.full(batch.num_rows, self._columns.keeps_others)
         stays[self._places(positions, self._changed[start:end])] = False
         stays[places] = True
         if stays.any():
@@ -275,7 +279,8 @@ class _CopiedRows:
         for number, column in enumerate(columns):
             if number in given:
                 new = [one.column(given[number]) for one in values]
-                columns[number] = pa.concat_arrays([column, *new]).take(taken)
+                old = column.dictionary_decode() if pa.types.is_dictionary(column.type) else column
+                columns[number] = pa.concat_arrays([old, *new]).take(taken)
             elif not whole:
                 columns[number] = column.take(kept)
         if self._columns.lineage and len(updated):
@@ -284,6 +289,13 @@ class _CopiedRows:
             is_new[updated] = True
             columns[-1] = pc.if_else(pa.array(is_new[stays]), pa.scalar(None, pa.int64()), columns[-1])
         return pa.RecordBatch.from_arrays(columns, batch.schema.names[:-2])
+
+
+def _groups_with(positions: NDArray[np.int64], footer: pq.FileMetaData, _: Mapping[int, str]) -> Sequence[int]:
+    """The row groups that have a row at one of the positions, which ascend."""
+    rows = [footer.row_group(index).num_rows for index in range(footer.num_row_groups)]
+    bounds = np.searchsorted(positions, np.cumsum([0, *rows])).tolist()
+    return [index for index, (start, end) in enumerate(pairwise(bounds)) if start < end]
 
 
 def _positions(batch: pa.RecordBatch) -> NDArray[np.int64]:

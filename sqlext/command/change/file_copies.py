@@ -1,4 +1,4 @@
-"""The input of copy-on-write, whichever way the files are copied: by tasks, or by a query."""
+"""Data files whose rows a change copies, whichever way: by tasks, or by a query."""
 
 from __future__ import annotations
 
@@ -14,18 +14,21 @@ from sqlext.command.change.row_change import RowChange, has_new_rows
 from sqlext.command.change.row_level import Target
 from sqlext.scan.live_rows import unread_type
 from sqlext.scan.scan_plan import FileScanTask, deletes_all_rows
+from sqlext.spec.constraint import RowRule
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.name_mapping import NameMapping
 
 
 @dataclass(frozen=True, slots=True)
 class FileCopies:
-    """The data files `touched`, which lose a row, are replaced by copies with the rows of a cached change."""
+    """The data files `touched`, which lose a row, are replaced by copies with the rows of a cached change. Unless
+    `keeps_others` they stay, and the new files have the new rows alone."""
 
     target: Target
     change: RowChange
     cached: MaterializedChange
     touched: Sequence[FileScanTask]
+    keeps_others: bool = True
 
     @property
     def has_new_rows(self) -> bool:
@@ -47,6 +50,23 @@ def united(frames: Sequence[DataFrame]) -> DataFrame:
     for one in others:
         first = first.union(one)
     return first
+
+
+def columns_read_by_tasks(
+    metadata: TableMetadata, kept_columns: Sequence[str], rules: Sequence[RowRule]
+) -> Sequence[str] | None:
+    """Those of the kept columns that a change's query need not give, as tasks read them; None if tasks can read none,
+    as far as metadata tells."""
+    if not kept_columns or why_by_query(metadata, kept_columns) is not None or keeps_order(metadata):
+        # A sorted table may have files that are not sorted, which a query puts in order.
+        return None
+    return columns_without_rules(kept_columns, rules)
+
+
+def columns_without_rules(columns: Sequence[str], rules: Sequence[RowRule]) -> Sequence[str]:
+    """The columns but for those of rules, which are told in errors, and in which a null may get a value."""
+    named = {name for rule in rules for name in (rule.name, *rule.columns)}
+    return [name for name in columns if name not in named]
 
 
 def why_by_query(metadata: TableMetadata, kept_columns: Sequence[str] | None) -> str | None:

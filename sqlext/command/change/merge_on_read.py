@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from pyspark.sql import DataFrame, SparkSession
 
+from sqlext.command.change.copied_by_tasks import columns_left_out, copied_by_tasks
 from sqlext.command.change.distribution import arrangement, keeps_order, order
 from sqlext.command.change.enforced_key import Removed, require_unique_keys
-from sqlext.command.change.materialized_change import MaterializedChange
+from sqlext.command.change.file_copies import FileCopies
+from sqlext.command.change.materialized_change import MaterializedChange, materialize_change
 from sqlext.command.change.read_set import ReadSet, read_set_of
 from sqlext.command.change.row_change import (
     RowChange,
@@ -17,7 +21,7 @@ from sqlext.command.change.row_change import (
     require_one_change,
     with_sent_source,
 )
-from sqlext.command.change.row_level import Target, commit_change, has_row_ids, row_delta
+from sqlext.command.change.row_level import Target, commit_change, has_row_ids, row_delta, touched_files
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
 from sqlext.command.plan.change_plan import Writer
@@ -50,6 +54,28 @@ def merge_on_read(
     if delta is not None:
         commit_change(environment, target, delta)
     return changed_counts(written)
+
+
+def complete_by_tasks(
+    environment: Environment, spark: SparkSession, target: Target, change: RowChange, writer: Writer
+) -> Counts:
+    """As `merge_on_read`, of a change that keeps columns: its query, which is cached, does not give them, and tasks
+    read them from the data files. If tasks turn out not to read a file, the query runs again, with all columns."""
+    operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
+    with operation.cleaned_on_failure():
+        left_out = columns_left_out(target, change, operation.plan)
+        cached = materialize_change(spark, target, operation, change, writer, left_out)
+        touched = touched_files(environment, target, cached.found.positions)
+        copies = FileCopies(target, change, cached, touched, keeps_others=False)
+        files = copied_by_tasks(environment, spark, copies, writer)
+        if files is not None:
+            written = replace(cached.found, data_files=tuple(files))
+            delta = _delta(environment, spark, target, operation, change, written, cached.read_set)
+    if files is None:
+        return merge_on_read(environment, spark, target, change, writer)
+    if delta is not None:
+        commit_change(environment, target, delta)
+    return changed_counts(cached.found)
 
 
 def delete_materialized(

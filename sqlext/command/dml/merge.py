@@ -228,6 +228,7 @@ def _planned_join(
         is_guess=not expected.is_broadcast,
         keeps_columns=bool(kept),
         only_inserts=only_inserts,
+        shuffles_source=not expected.is_broadcast,
     )
     return PlannedChange(plan_change(facts, environment.planning), change, facts.expected_rows)
 

@@ -46,6 +46,9 @@ class Way(Enum):
     MERGE_ON_READ = "merge-on-read"
     """Old rows are deleted by position, new rows are written to new files."""
 
+    COMPLETED_BY_TASKS = "completed-by-tasks"
+    """As MERGE_ON_READ, but tasks read the columns without new values from the data files, not the query."""
+
     APPEND = "append"
     """New rows in new files; stored rows are not read."""
 
@@ -71,6 +74,7 @@ _SHOWN = {
     Way.EQUALITY: "key upsert by equality deletes",
     Way.LOOK_UP: "key upsert by position",
     Way.COPY_BY_QUERY: "copy-on-write by a query",
+    Way.COMPLETED_BY_TASKS: "merge-on-read completed by tasks",
 }
 
 

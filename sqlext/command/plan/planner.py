@@ -211,6 +211,20 @@ def _auto(facts: ChangeFacts, planning: Planning) -> _Candidate | None:
     return _Candidate(plan, facts.mode.value == Way.AUTO.value)
 
 
+def _completed_by_tasks(facts: ChangeFacts, planning: Planning) -> _Candidate | None:
+    """Admitted if new rows keep columns that tasks can read, and chosen if Spark would shuffle these in a join."""
+    if facts.only_inserts or facts.format_version < 2:
+        return None
+    columns = facts.columns_read_by_tasks()
+    if not columns:
+        return None
+    is_wide = columns >= planning.thresholds.completed_columns
+    chosen = facts.shuffles_source and is_wide and is_likely_few(facts, planning) is False
+    reason = f"{facts.mode.reason}, and {columns} columns without new values need not pass through the join"
+    plan = ChangePlan(Way.COMPLETED_BY_TASKS, reason, _writer_of_held(facts, planning))
+    return _Candidate(plan, chosen and facts.mode.value == Way.MERGE_ON_READ.value)
+
+
 def _merge_on_read(facts: ChangeFacts, planning: Planning) -> _Candidate | None:
     if facts.only_inserts or facts.format_version < 2:
         return None
@@ -233,6 +247,7 @@ _MODES: Sequence[tuple[Way, _Rule]] = (
     (Way.COPY_ON_WRITE, _copy_on_write),
     (Way.COPY_BY_QUERY, _copy_by_query),
     (Way.AUTO, _auto),
+    (Way.COMPLETED_BY_TASKS, _completed_by_tasks),
     (Way.MERGE_ON_READ, _merge_on_read),
 )
 _RULES: Sequence[tuple[Way, _Rule]] = (

@@ -15,7 +15,15 @@ ON_DRIVER, IN_TASKS = "driver", "tasks"
 SOURCE_BY_QUERY = "source-by-query"
 FORCED_WAYS: Mapping[str, Way] = {
     way.value: way
-    for way in (Way.EQUALITY, Way.LOOK_UP, Way.COPY_ON_WRITE, Way.COPY_BY_QUERY, Way.AUTO, Way.MERGE_ON_READ)
+    for way in (
+        Way.EQUALITY,
+        Way.LOOK_UP,
+        Way.COPY_ON_WRITE,
+        Way.COPY_BY_QUERY,
+        Way.AUTO,
+        Way.COMPLETED_BY_TASKS,
+        Way.MERGE_ON_READ,
+    )
 }
 
 

@@ -61,8 +61,10 @@ def written(plan: WritePlan, rows: Sequence[Row], number: int) -> ContentFile:
     return found[0].content_file
 
 
-def copied(plan: WritePlan, rows: list[pa.RecordBatch], *, lineage: bool = False) -> list[TaskMessage]:
-    columns = CopiedColumns(RowColumns(SCHEMA.fields, schema_to_arrow(SCHEMA)), GIVEN, lineage)
+def copied(
+    plan: WritePlan, rows: list[pa.RecordBatch], *, lineage: bool = False, keeps_others: bool = True
+) -> list[TaskMessage]:
+    columns = CopiedColumns(RowColumns(SCHEMA.fields, schema_to_arrow(SCHEMA)), GIVEN, lineage, keeps_others)
     return messages(copy_files(plan, columns, task_identity=lambda: (900, 0))(iter(rows)))
 
 
@@ -91,10 +93,11 @@ def stored(paths: Sequence[str]) -> list[list[object]]:
     return [list(one.values()) for path in paths for one in pq.ParquetFile(path).read().to_pylist()]
 
 
+@pytest.mark.parametrize("keeps_others", [True, False])
 @pytest.mark.parametrize("lineage", [False, True])
 @pytest.mark.parametrize("sorted_by", [0, 1])
 def test_rows_are_those_of_a_list(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lineage: bool, sorted_by: int
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, lineage: bool, sorted_by: int, keeps_others: bool
 ) -> None:
     """Files are read in batches of sixteen rows, and new values come in others."""
     monkeypatch.setattr(live_rows, "_LEAST_ROWS", 1)
@@ -104,6 +107,7 @@ def test_rows_are_those_of_a_list(
     rng = random.Random(seed)
     for turn in range(12):
         plan = replace(write_plan(tmp_path / f"{turn}", SCHEMA), sort_order_id=sorted_by)
+        plan = replace(plan, row_group_rows=rng.choice([7, None]))
         new_plan = replace(plan, operation_id="copies")
         if lineage:
             new_plan = new_plan.with_row_lineage()
@@ -123,18 +127,37 @@ def test_rows_are_those_of_a_list(
             given += cut(rng, values(copy, dict(updated)))
             expected: list[list[object]] = []
             for at in live:
-                if at in deleted:
+                if at in deleted or not (keeps_others or at in updated):
                     continue
                 new = list(rows[at])
                 for place in GIVEN if at in updated else ():
                     new[place] = updated[at][place]
                 expected.append([*new, *([5000 + at, None if at in updated else 7] if lineage else [])])
             files.append(expected)
-        found = copied(new_plan, given, lineage=lineage)
+        found = copied(new_plan, given, lineage=lineage, keeps_others=keeps_others)
         paths = [message.path for message in found]
         assert stored(paths) == [one for file in files for one in file]
         if sorted_by:
             assert [stored([path]) for path in paths] == [file for file in files if file]
+
+
+def test_row_groups_without_a_changed_row_are_not_read(tmp_path: Path) -> None:
+    plan = replace(write_plan(tmp_path, SCHEMA), row_group_rows=10)
+    file = written(plan, [(at, f"name {at}", at, None) for at in range(50)], 0)
+    damaged = Path(file.file_path.removeprefix("file:"))
+    data, footer = bytearray(damaged.read_bytes()), pq.read_metadata(damaged)
+    places = [footer.row_group(index).column(0).data_page_offset for index in range(footer.num_row_groups)]
+    data[places[1] : places[3]] = bytes(places[3] - places[1])
+    damaged.write_bytes(data)
+    updated = {at: (at, "new", at, None) for at in (9, 30, 49)}
+    copy = FileCopy(FileScanTask(file, 7, 0), BitMap64(updated).serialize())
+    for keeps_others in (False, True):
+        new_plan = replace(plan, operation_id=f"copies-{keeps_others}")
+        (message,) = copied(new_plan, [values(copy, dict(updated))], keeps_others=keeps_others)
+        if keeps_others:
+            assert "CORRUPT_FILE" in str(message.error)
+        else:
+            assert stored([message.path]) == [list(one) for one in updated.values()]
 
 
 @pytest.mark.parametrize("lineage", [(), ("ids",), ("no ids",)], ids=["plain", "with row ids", "without row ids"])

@@ -42,9 +42,15 @@ def all_facts() -> Iterator[ChangeFacts]:
     flags = (False, True)
     for mode, version, rows, keeps in itertools.product(MODES, (1, 2, 3), (None, 5, 10**9), flags):
         facts = ChangeFacts(
-            Mode("write.merge.mode", mode, True), version, TargetSize(10**7, 10**6), rows, keeps_columns=keeps
+            Mode("write.merge.mode", mode, True),
+            version,
+            TargetSize(10**7, 10**6),
+            rows,
+            keeps_columns=keeps,
+            columns_read_by_tasks=lambda keeps=keeps: 8 if keeps else 0,  # type: ignore[misc]
         )
         yield facts
+        yield replace(facts, shuffles_source=True)
         yield replace(facts, only_inserts=True)
         yield replace(facts, only_deletes=True, deletes_all=True)
         yield from (replace(facts, only_deletes=True, covered=CoveredFiles(*pair)) for pair in ((0, 0), (2, 0), (2, 1)))
@@ -104,6 +110,28 @@ def test_a_forced_way_is_taken_or_nothing_changes(name: str) -> None:
         assert (plan.reason == "sqlext.plan.force says so") == (plan.way is not without.way)
         taken += plan.way is not without.way
     assert taken
+
+
+def test_tasks_read_kept_columns_that_a_join_would_shuffle() -> None:
+    facts = ChangeFacts(
+        MERGE_ON_READ, 2, TargetSize(10**9, 10**7), 10**6, columns_read_by_tasks=lambda: 8, shuffles_source=True
+    )
+    plan = plan_change(facts, DEFAULT)
+    assert next(plan.lines()) == (
+        "merge-on-read completed by tasks: write.merge.mode is merge-on-read by default, and 8 columns without new"
+        " values need not pass through the join"
+    )
+    assert plan_change(facts, Planning.of({"sqlext.plan.completed-columns": "9"})).way is Way.MERGE_ON_READ
+    others = [
+        replace(facts, format_version=1),
+        replace(facts, mode=Mode("write.merge.mode", "copy-on-write", True)),
+        replace(facts, columns_read_by_tasks=lambda: 7),
+        replace(facts, shuffles_source=False),
+        replace(facts, expected_rows=5),
+        replace(facts, expected_rows=None),
+        replace(facts, only_inserts=True),
+    ]
+    assert Way.COMPLETED_BY_TASKS not in {plan_change(one, DEFAULT).way for one in others}
 
 
 @pytest.mark.parametrize(
