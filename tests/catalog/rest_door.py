@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import httpx
+
+from catalog.loopback_server import LoopbackServer, QuietHandler
 
 # (status, body), with headers if there are any.
 Answer = tuple[int, bytes] | tuple[int, bytes, dict[str, str]]
@@ -30,9 +30,7 @@ class RestDoor:
         self.seen: list[tuple[str, str, str | None]] = []
         door = self
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
+        class Handler(QuietHandler):
             def answer(self) -> None:
                 body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
                 request = (self.command, self.path, body, self.headers)
@@ -54,12 +52,8 @@ class RestDoor:
 
             do_GET = do_POST = do_HEAD = do_DELETE = answer
 
-            def log_message(self, format: str, *args: Any) -> None:
-                """Says nothing."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self.uri = f"http://127.0.0.1:{self._server.server_address[1]}"
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        self._server = LoopbackServer(Handler)
+        self.uri = self._server.uri
 
     def passed_on(self, method: str, path: str, body: bytes, headers: Any) -> httpx.Response:
         """What the server answers to a request."""
@@ -67,4 +61,4 @@ class RestDoor:
         return self._server_side.request(method, self._uri + path, content=body, headers=kept)
 
     def stop(self) -> None:
-        self._server.shutdown()
+        self._server.stop()

@@ -6,11 +6,10 @@ import json
 import random
 import threading
 import time
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
+from catalog.loopback_server import LoopbackServer, QuietHandler
 from catalog.rest_model import RestModel
 from sqlext.storage.file_io import LocalFileIO
 
@@ -23,10 +22,7 @@ class RestModelServer:
         model = RestModel(self.warehouse, LocalFileIO(), lambda: time.time_ns() // 1_000_000, random.Random(1))
         lock = threading.Lock()
 
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-            disable_nagle_algorithm = True
-
+        class Handler(QuietHandler):
             def answer(self) -> None:
                 length = int(self.headers.get("Content-Length") or 0)
                 body = json.loads(self.rfile.read(length)) if length else None
@@ -41,18 +37,11 @@ class RestModelServer:
 
             do_GET = do_POST = do_HEAD = do_DELETE = answer
 
-            def log_message(self, format: str, *args: Any) -> None:
-                """Says nothing."""
-
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._uri = f"http://127.0.0.1:{self._server.server_address[1]}"
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        self._server = LoopbackServer(Handler)
 
     def settings(self) -> dict[str, str]:
         """What a catalog needs to use the server."""
-        return {"type": "rest", "uri": self._uri}
+        return {"type": "rest", "uri": self._server.uri}
 
     def stop(self) -> None:
-        self._server.shutdown()
-        self._server.server_close()
+        self._server.stop()
