@@ -46,8 +46,9 @@ def test_what_is_done_instead_stands_behind_its_condition() -> None:
 
 
 def test_rows_of_rewritten_files_are_not_tried_on_the_driver() -> None:
-    _, written = ChangePlan(Way.COPY_ON_WRITE, "the mode", Writer(4096, 9)).lines()
-    assert written.startswith("  written by the driver if the files that lose a row have at most 4,096 bytes, else")
+    for way in (Way.COPY_ON_WRITE, Way.COMPLETED_BY_TASKS):
+        _, written = ChangePlan(way, "the mode", Writer(4096, 9)).lines()
+        assert written.startswith("  written by the driver if the files that lose a row have at most 4,096 bytes, else")
     for way, found in ((Way.COPY_BY_QUERY, ""), (Way.AUTO, ", or finds at most 9 rows")):
         _, written = ChangePlan(way, "the mode", Writer(4096, 9)).lines()
         assert written == f"  written by the driver if Spark expects at most 4,096 bytes{found}, else tasks"
