@@ -7,7 +7,7 @@ from functools import cache, partial
 
 from pyspark.sql import DataFrame
 
-from sqlext.command.change.file_copies import columns_read_by_tasks, why_by_query
+from sqlext.command.change.file_copies import columns_read_by_tasks, keeps_partitions, why_by_query
 from sqlext.command.change.row_level import Target
 from sqlext.command.environment import Environment
 from sqlext.command.plan.facts import ChangeFacts, Mode, SourceSize, TargetSize
@@ -33,6 +33,10 @@ def facts_of(target: Target, mode: TableProperty[str], kept_columns: Sequence[st
 
 
 def _read_by_tasks(metadata: TableMetadata, kept_columns: Sequence[str]) -> int:
+    """How many of the kept columns tasks can read; none if new values may move rows to other partitions, each of which
+    would get a file of every task."""
+    if not keeps_partitions(metadata, kept_columns):
+        return 0
     rules = row_rules(metadata.schema(), metadata.properties)
     return len(columns_read_by_tasks(metadata, kept_columns, rules) or ())
 

@@ -17,6 +17,7 @@ from sqlext.scan.scan_plan import FileScanTask, deletes_all_rows
 from sqlext.spec.constraint import RowRule
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.name_mapping import NameMapping
+from sqlext.spec.schema import Schema
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +80,16 @@ def why_by_query(metadata: TableMetadata, kept_columns: Sequence[str] | None) ->
     if NameMapping.of_table(metadata.properties) is not None:
         return "files may lack field ids, as the table has a name mapping"
     if kept_columns is not None and keeps_order(metadata):
-        kept = {field.id for name in kept_columns if (field := schema.column(name)) is not None}
-        sources = [
-            *(field.source_id for field in metadata.sort_order().fields),
-            *(field.source_id for field in metadata.spec().fields),
-        ]
-        if not kept.issuperset(sources):
+        sources = {field.source_id for field in metadata.sort_order().fields}
+        if not (keeps_partitions(metadata, kept_columns) and sources <= _ids(schema, kept_columns)):
             return "new values may change the partition or order of a sorted table's rows"
     return None
+
+
+def keeps_partitions(metadata: TableMetadata, kept_columns: Sequence[str]) -> bool:
+    """Whether rows with new values in all other columns than these stay in their partitions."""
+    return _ids(metadata.schema(), kept_columns).issuperset(field.source_id for field in metadata.spec().fields)
+
+
+def _ids(schema: Schema, columns: Sequence[str]) -> frozenset[int]:
+    return frozenset(field.id for name in columns if (field := schema.column(name)) is not None)

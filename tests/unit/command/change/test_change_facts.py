@@ -9,7 +9,7 @@ import pytest
 
 from sqlext.command.change.change_facts import facts_of
 from sqlext.command.plan.facts import Mode, TargetSize
-from sqlext.properties import DELETE_MODE, MERGE_MODE
+from sqlext.properties import DELETE_MODE, MERGE_MODE, UPDATE_MODE
 from unit.command.lake import Lake
 
 
@@ -54,3 +54,16 @@ def test_a_summary_that_tells_no_size_is_no_error(lake: Lake) -> None:
     snapshot = replace(target.version.snapshot, summary=summary)
     target = replace(target, version=replace(target.version, snapshot=snapshot))
     assert facts_of(target, DELETE_MODE).target == TargetSize(0, 0)
+
+
+@pytest.mark.parametrize(
+    ("partitioning", "columns"),
+    [("", 3), ("PARTITIONED BY (c)", 3), ("PARTITIONED BY (bucket(3, c), c)", 3), ("PARTITIONED BY (c, n)", 0)],
+)
+def test_columns_are_read_by_tasks_if_rows_stay_in_their_partitions(
+    lake: Lake, partitioning: str, columns: int
+) -> None:
+    lake.create(f"CREATE TABLE t (id BIGINT, n INT, c STRING, d STRING) {partitioning}")
+    assert facts_of(lake.target(), UPDATE_MODE, ("id", "c", "d")).columns_read_by_tasks() == columns
+    assert facts_of(lake.target(), UPDATE_MODE, ()).columns_read_by_tasks() == 0
+    assert facts_of(lake.target(), DELETE_MODE, None).columns_read_by_tasks() == 0
