@@ -14,7 +14,7 @@ from sqlext.command.change.row_change import conflict_scope
 from sqlext.command.change.row_level import Target
 from sqlext.command.compaction.compaction_candidates import compacts_itself
 from sqlext.command.environment import Environment
-from sqlext.command.plan.change_plan import Way
+from sqlext.command.plan.change_plan import COPIES, Way
 from sqlext.commit.actions.consumer import stored_consumers
 from sqlext.commit.loop.conflict import SERIALIZABLE
 from sqlext.errors import AnalysisError, NotFoundError
@@ -121,10 +121,10 @@ def _read_set(explained: Explanation) -> str:
     schema = target.version.schema
     if explained.plan.way is Way.INSERT_ONLY:
         parts = []
-    elif explained.plan.way is Way.MERGE_ON_READ:
-        parts = ["change or remove a row that it changes"]
-    else:
+    elif explained.plan.way in (*COPIES, Way.AUTO):
         parts = ["change or remove a row of a file that it rewrites"]
+    else:
+        parts = ["change or remove a row that it changes"]
     if read.keys_unique:
         parts.append("add a row with one of its keys")
     if change.isolation == SERIALIZABLE:
