@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pyspark.sql import SparkSession
 
 from sqlext.command.change.auto import auto, expected
+from sqlext.command.change.copied_by_tasks import columns_left_out
 from sqlext.command.change.copy_on_write import copy_by_query, copy_on_write
 from sqlext.command.change.explanation import Explanation
 from sqlext.command.change.insert_only import insert_only
@@ -17,7 +18,7 @@ from sqlext.command.change.row_change import CarryOut, KeyHasCopies, RowChange, 
 from sqlext.command.change.row_level import Target
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
-from sqlext.command.plan.change_plan import ChangePlan, Way
+from sqlext.command.plan.change_plan import READ_BY_TASKS, ChangePlan, Way
 from sqlext.spark.query.few_joined_rows import is_tried
 
 _WAYS: Mapping[Way, CarryOut] = {
@@ -54,10 +55,11 @@ class PlannedChange:
 
     def explained(self, environment: Environment, spark: SparkSession, target: Target) -> Explanation:
         """The plan for EXPLAIN. For `auto` its choice is estimated from a sample."""
-        plan = self.plan
+        plan, rows = self.plan, change_query(spark, self.change)
+        if plan.way in READ_BY_TASKS:
+            rows = rows.drop(*columns_left_out(target, self.change))
         if plan.way is Way.AUTO:
             plan = expected(environment, spark, target, self.change).of(plan)
-        rows = change_query(spark, self.change)
         sent = self.change.sent_bytes
         tried = bool(sent) and is_tried(rows, sent)
         source = f"tasks get all rows of the source if these have at most {sent:,} bytes; else both sides are shuffled"

@@ -41,11 +41,11 @@ from sqlext.spec.expression import AlwaysTrue
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.manifests.row_lineage import ROW_ID
 from sqlext.spec.metadata.table_metadata import TableMetadata
+from sqlext.sql.row_rules import row_rules
 from sqlext.sql.tokens.quoting import quote_identifier
 from sqlext.write.arrow_schema import schema_to_arrow
 from sqlext.write.row_operation import INSERT, UPDATE
 from sqlext.write.task import BY_QUERY
-from sqlext.write.write_plan import WritePlan
 
 _TASK, _NUMBER, _COPY, _POSITION = "__sqlext_task", "__sqlext_number", "__sqlext_copy", "__sqlext_position"
 _PATH = "__sqlext_path"
@@ -55,9 +55,10 @@ _SPARK_SEED = 42
 _PART_BYTES = 8 * 1024 * 1024
 
 
-def columns_left_out(target: Target, change: RowChange, plan: WritePlan) -> Sequence[str]:
+def columns_left_out(target: Target, change: RowChange) -> Sequence[str]:
     """The columns that the change's query need not give, as tasks read them."""
-    found = columns_read_by_tasks(target.table.metadata, change.kept_columns, plan.rules)
+    metadata = target.written_as
+    found = columns_read_by_tasks(metadata, change.kept_columns, row_rules(metadata.schema(), metadata.properties))
     return () if found is None else [*found, ROW_ID.name]
 
 

@@ -60,7 +60,7 @@ def _copied(
     """
     operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
     with operation.cleaned_on_failure():
-        left_out = () if by_query else columns_left_out(target, change, operation.plan)
+        left_out = () if by_query else columns_left_out(target, change)
         cached = materialize_change(spark, target, operation, change, writer, left_out)
         touched = touched_files(environment, target, cached.found.positions)
         if by_query:

@@ -63,7 +63,7 @@ def complete_by_tasks(
     read them from the data files. If tasks turn out not to read a file, the query runs again, with all columns."""
     operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
     with operation.cleaned_on_failure():
-        left_out = columns_left_out(target, change, operation.plan)
+        left_out = columns_left_out(target, change)
         cached = materialize_change(spark, target, operation, change, writer, left_out)
         touched = touched_files(environment, target, cached.found.positions)
         copies = FileCopies(target, change, cached, touched, keeps_others=False)

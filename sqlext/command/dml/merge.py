@@ -200,6 +200,7 @@ def _planned_join(
 ) -> PlannedChange:
     metadata = target.table.metadata
     only_inserts = all(clause.kind == "not matched" for clause in bound.merge.clauses)
+    only_deletes = all(clause.action == "delete" for clause in bound.merge.clauses)
     expected = estimate(source, environment.planning.thresholds.driver_bytes)
     lowered, names, shows_matches, kept = lower_merge(
         bound,
@@ -219,15 +220,16 @@ def _planned_join(
         kept_columns=kept,
         sent_bytes=0 if expected.is_broadcast else environment.planning.thresholds.driver_bytes,
     )
-    facts = facts_of(target, MERGE_MODE, kept)
+    facts = facts_of(target, MERGE_MODE, None if only_deletes else kept)
     # Expect one matched row for each source row, and for WHEN NOT MATCHED BY SOURCE all other rows.
     beside = 0 if _clauses_need_source(bound.merge) else facts.target.rows
     facts = replace(
         facts,
         expected_rows=expected.rows + beside,
         is_guess=not expected.is_broadcast,
-        keeps_columns=bool(kept),
+        keeps_columns=bool(kept) and not only_deletes,
         only_inserts=only_inserts,
+        only_deletes=only_deletes,
         shuffles_source=not expected.is_broadcast,
     )
     return PlannedChange(plan_change(facts, environment.planning), change, facts.expected_rows)

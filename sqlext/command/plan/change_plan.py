@@ -81,6 +81,9 @@ _SHOWN = {
 COPIES = (Way.COPY_ON_WRITE, Way.COPY_BY_QUERY)
 """The ways that replace files by copies with changes."""
 
+READ_BY_TASKS = (Way.COPY_ON_WRITE, Way.COMPLETED_BY_TASKS)
+"""The ways whose query leaves out columns that tasks read from the data files. The size of these chooses the writer."""
+
 
 @dataclass(frozen=True, slots=True)
 class Writer:
@@ -143,7 +146,7 @@ class ChangePlan:
     def _shown_writer(self) -> str:
         if self.way is Way.LOOK_UP and self.too_many is not None:
             return "the driver"
-        if self.way in (Way.COPY_ON_WRITE, Way.COMPLETED_BY_TASKS) and self.writer.most_bytes:
+        if self.way in READ_BY_TASKS and self.writer.most_bytes:
             return f"the driver if the files that lose a row have at most {self.writer.most_bytes:,} bytes, else tasks"
         # The driver tries to count the rows of a change whose files are rewritten, not to write them.
         return str(replace(self.writer, tried_rows=0) if self.way is Way.COPY_BY_QUERY else self.writer)

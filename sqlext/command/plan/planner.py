@@ -213,7 +213,7 @@ def _auto(facts: ChangeFacts, planning: Planning) -> _Candidate | None:
 
 def _completed_by_tasks(facts: ChangeFacts, planning: Planning) -> _Candidate | None:
     """Admitted if new rows keep columns that tasks can read, and chosen if Spark would shuffle these in a join."""
-    if facts.only_inserts or facts.format_version < 2:
+    if facts.only_inserts or facts.only_deletes or facts.format_version < 2:
         return None
     columns = facts.columns_read_by_tasks()
     if not columns:

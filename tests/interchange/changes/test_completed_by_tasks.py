@@ -71,6 +71,30 @@ def test_rows_and_counts_are_those_of_a_query(judged: Judged, version: int, part
             assert lineage(judged) == lineage(twin)
 
 
+def explained(judged: Judged, merge: str) -> str:
+    return str(judged.spark.sql(f"EXPLAIN {merge.replace('{table}', judged.table)}").collect()[0][0])
+
+
+@pytest.mark.turns(2)
+def test_explain_tells_the_query_the_writer_and_conflicts(judged: Judged) -> None:
+    create(judged, 3, "")
+    told = explained(judged, MERGES[0])
+    assert "written by the driver if the files that lose a row have at most 33,554,432 bytes, else tasks" in told
+    assert "conflicts with commits that change or remove a row that it changes" in told
+    query = told[told.index("== Physical Plan ==") :]
+    assert "c3" in query
+    assert "c4" not in query
+
+
+@pytest.mark.turns(2)
+def test_a_merge_that_only_deletes_reads_no_other_column(judged: Judged) -> None:
+    create(judged, 3, "")
+    for clauses in ("WHEN MATCHED AND s.n > 9 THEN DELETE", "WHEN NOT MATCHED BY SOURCE AND t.n < 9 THEN DELETE"):
+        told = explained(judged, f"MERGE INTO {{table}} AS t USING {{table}}_source AS s ON t.id = s.id {clauses}")
+        assert WAY not in told
+        assert "written by" not in told
+
+
 @pytest.mark.turns(EVERY)
 def test_a_file_that_only_a_query_reads_is_read_by_one(judged: Judged) -> None:
     twin = twin_of(judged)

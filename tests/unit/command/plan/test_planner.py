@@ -130,6 +130,7 @@ def test_tasks_read_kept_columns_that_a_join_would_shuffle() -> None:
         replace(facts, expected_rows=5),
         replace(facts, expected_rows=None),
         replace(facts, only_inserts=True),
+        replace(facts, only_deletes=True),
     ]
     assert Way.COMPLETED_BY_TASKS not in {plan_change(one, DEFAULT).way for one in others}
 
