@@ -3,10 +3,33 @@ nor looked up in a dictionary again, which is a sixth of the CPU of a rewrite.""
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+
+_OFFSET_BYTES = 4
+
+
+def in_parts(batch: pa.RecordBatch, most_bytes: int) -> Iterator[pa.RecordBatch]:
+    """The batch, halved until a part has one row, or at most so many bytes once it has values in place of codes: an
+    array of Arrow's holds 2 GB of texts, and codes of long ones take far fewer bytes."""
+    if batch.num_rows > 1 and _decoded_bytes(batch) > most_bytes:
+        middle = batch.num_rows // 2
+        yield from in_parts(batch.slice(0, middle), most_bytes)
+        yield from in_parts(batch.slice(middle), most_bytes)
+    else:
+        yield batch
+
+
+def _decoded_bytes(batch: pa.RecordBatch) -> int:
+    return sum(
+        int(pc.sum(pc.binary_length(column.dictionary).take(column.indices)).as_py() or 0) + _OFFSET_BYTES * len(column)
+        if pa.types.is_dictionary(column.type)
+        else column.nbytes
+        for column in batch.columns
+    )
 
 
 def decoded(batch: pa.RecordBatch) -> pa.RecordBatch:

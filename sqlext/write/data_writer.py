@@ -17,7 +17,7 @@ from sqlext.spec.schema import Schema
 from sqlext.spec.stored_fields import stored_schema
 from sqlext.storage.file_io import FileIO
 from sqlext.write.alignment import Aligner
-from sqlext.write.coded_texts import coded_columns, decoded
+from sqlext.write.coded_texts import coded_columns, decoded, in_parts
 from sqlext.write.encoding import Encodings, choose_encodings
 from sqlext.write.parquet_file import ParquetFile, ParquetLayout
 from sqlext.write.partitioner import Partition, Partitioner
@@ -122,8 +122,13 @@ class ContentWriter:
         batch = self._aligner.align(columns)
         if batch.num_rows == 0:
             return
-        if self._partitioner is not None:
-            batch = decoded(batch)
+        if any(pa.types.is_dictionary(field.type) for field in batch.schema):
+            for part in in_parts(batch, MAX_GROUP_BYTES):
+                self._take(part if self._partitioner is None else decoded(part))
+        else:
+            self._take(batch)
+
+    def _take(self, batch: pa.RecordBatch) -> None:
         self._row_bytes = sum(map(held_bytes, batch.columns)) / batch.num_rows
         if self._partitioner is None:
             self._add((None,) * len(self._plan.spec.fields), batch)

@@ -28,6 +28,7 @@ from sqlext.spec.manifests.row_lineage import ROW_ID
 from sqlext.spec.schema import Schema
 from sqlext.storage.file_io import FileIO
 from sqlext.write.alignment import Aligner
+from sqlext.write.coded_texts import in_parts
 from sqlext.write.commit_message import TaskMessage, file_message
 from sqlext.write.data_writer import DataWriter, held_bytes
 from sqlext.write.task import TaskIdentity, WriteTask, write_task
@@ -217,17 +218,12 @@ class _CopiedRows:
     def _copy_next(self, count: int) -> None:
         """Writes the first rows of the next batch, all of whose new values are there."""
         assert self._next is not None
-        if count:
-            self._copy(self._next.slice(0, count))
+        for part in in_parts(self._next.slice(0, count), _TOGETHER_BYTES) if count else ():
+            self._copy(part)
         left = self._next.slice(count)
         self._next = left if left.num_rows else next(self._rows, None)
 
     def _copy(self, batch: pa.RecordBatch) -> None:
-        if batch.num_rows > 1 and batch.nbytes > _TOGETHER_BYTES:
-            middle = batch.num_rows // 2
-            self._copy(batch.slice(0, middle))
-            self._copy(batch.slice(middle))
-            return
         positions = _positions(batch)
         updated, values = self._until(positions[-1])
         places = self._places(positions, updated)

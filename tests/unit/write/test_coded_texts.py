@@ -20,7 +20,9 @@ from sqlext.spec.schema import Schema
 from sqlext.spec.transform import IdentityTransform
 from sqlext.spec.types import LongType, NestedField, StringType
 from sqlext.storage.file_io import LocalFileIO
+from sqlext.write import data_writer
 from sqlext.write.arrow_schema import schema_to_arrow
+from sqlext.write.coded_texts import decoded
 from sqlext.write.commit_message import decode_messages
 from sqlext.write.task import write_rows
 from sqlext.write.write_plan import WritePlan
@@ -147,3 +149,27 @@ def test_a_file_whose_later_rows_are_no_codes(tmp_path: Path) -> None:
         assert [row["few"] for row in rows_of([file])] == [
             value for one in order for value in one.column(1).to_pylist()
         ]
+
+
+@pytest.mark.parametrize("spec", [UNPARTITIONED, BY_FEW], ids=["unpartitioned", "partitioned"])
+def test_a_batch_of_codes_is_taken_in_parts_of_as_many_values_as_a_row_group_holds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spec: PartitionSpec
+) -> None:
+    """As values it may be more than an array holds, which is 2 GB of texts."""
+    monkeypatch.setattr(data_writer, "MAX_GROUP_BYTES", 20_000)
+    most = []
+
+    def watched(batch: pa.RecordBatch) -> pa.RecordBatch:
+        values = decoded(batch)
+        most.append(values.nbytes)
+        return values
+
+    monkeypatch.setattr(data_writer, "decoded", watched)
+    texts = pa.DictionaryArray.from_arrays(pa.array([0, 1] * 250, pa.int32()), pa.array(["y" * 1000, "z" * 10]))
+    rows = pa.RecordBatch.from_arrays([pa.array(range(500)), texts, pa.nulls(500, pa.string())], COLUMNS.arrow.names)
+    files = written(plan(tmp_path, SCHEMA, spec, uncompressed_row_groups=True), [rows])
+    assert sorted(rows_of(files), key=lambda one: one["id"]) == rows.to_pylist()
+    if spec is BY_FEW:
+        assert max(most) <= 20_000 + 500 * 12
+    else:
+        assert len(_chunks(files[0])) > 5

@@ -219,6 +219,28 @@ def test_large_values_are_taken_a_few_at_a_time(
         assert max(most) < 60_000
 
 
+def test_codes_of_long_texts_are_decoded_a_few_at_a_time(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch of codes takes few bytes, however long the texts are."""
+    monkeypatch.setattr(copied_file, "_TOGETHER_BYTES", 20_000)
+    most = []
+    changed_rows = copied_file._CopiedRows._changed_rows
+
+    def watched(self: copied_file._CopiedRows, batch: pa.RecordBatch, *more: Any) -> pa.RecordBatch:
+        assert pa.types.is_dictionary(batch.column(1).type)
+        rows = changed_rows(self, batch, *more)
+        most.append(rows.nbytes)
+        return rows
+
+    monkeypatch.setattr(copied_file._CopiedRows, "_changed_rows", watched)
+    plan = write_plan(tmp_path, SCHEMA)
+    file = written(plan, [(at, "z" * 200, at, None) for at in range(500)], 0)
+    updated = {at: (at, "new", at, None) for at in range(0, 500, 5)}
+    copy = FileCopy(FileScanTask(file, 7, 0), BitMap64(updated).serialize())
+    (message,) = copied(replace(plan, operation_id="copies"), [values(copy, dict(updated))])
+    assert [name for _, name, *_ in stored([message.path])] == ["z" * 200 if at % 5 else "new" for at in range(500)]
+    assert max(most) < 40_000
+
+
 def test_values_for_a_row_that_is_not_live_are_an_error(tmp_path: Path) -> None:
     plan = write_plan(tmp_path, SCHEMA)
     file = written(plan, [(1, "a", 1, None), (2, "b", 2, None)], 0)
