@@ -45,8 +45,8 @@ class Thresholds:
     completed_columns: int = _number(
         8,
         "columns",
-        "Fewest columns that a MERGE of many rows does not assign and tasks read from the data files: to shuffle fewer"
-        " costs less than to cache the joined rows and to move them to their files.",
+        "Fewest columns that an UPDATE or MERGE of many rows does not assign and tasks read from the data files: to"
+        " pass fewer through a join costs less than to cache its rows and to move them to their files.",
     )
     short_guess: int = _number(
         8,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
@@ -10,16 +10,21 @@ from pyspark.sql import DataFrame
 from sqlext.command.plan.change_plan import Writer
 from sqlext.spark.query.driver_rows import checkpointed, estimate
 from sqlext.spark.query.write_job import SourceFiles, WriteTask, WrittenFiles, run_few, run_write
+from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.thresholds import ALL_ROWS
+from sqlext.write.task import BY_QUERY
 
 
 @dataclass(frozen=True, slots=True)
 class FewerColumns:
     """The query without columns that an UPDATE or MERGE does not assign, and a task that reads these from the data
-    files."""
+    files, for few rows. `in_tasks` is that for many, unless they come in another order or a file is one that only a
+    query reads: then it ends with the count `BY_QUERY`, and `discard` removes what others have written."""
 
     rows: DataFrame
     task: WriteTask
+    in_tasks: WriteTask | None = None
+    discard: Callable[[Sequence[ContentFile]], None] = lambda files: None
 
 
 def write_by(
@@ -37,13 +42,13 @@ def write_by(
     instead of `rows`, unless its query may have to run again and is not repeatable. `source` is as in `run_write`.
     """
     if not writer.most_bytes:
-        return run_write(in_tasks(rows), task, writer.tasks, source)
+        return _by_tasks(writer, rows, task, in_tasks, fewer, source)
     if fewer is not None:
         expected = estimate(fewer.rows, writer.most_bytes)
         if expected.is_small or expected.repeatable:
             most = ALL_ROWS if expected.is_small else max(writer.completed_rows, writer.tried_rows)
             written = run_few(fewer.rows, fewer.task, most, arranged, most_bytes=writer.most_bytes) if most else None
-            return written or run_write(in_tasks(rows), task, writer.tasks)
+            return written or _by_tasks(writer, rows, task, in_tasks, fewer, source)
     expected = estimate(rows, writer.most_bytes)
     most = ALL_ROWS if expected.is_small else writer.tried_rows
     if not expected.is_small and writer.tries_filtered and not expected.may_be_few:
@@ -54,3 +59,19 @@ def write_by(
             rows = checkpointed(rows, writer.tasks)
         written = run_few(rows, task, most, arranged, most_bytes=writer.most_bytes)
     return written or run_write(in_tasks(rows), task, writer.tasks, source)
+
+
+def _by_tasks(
+    writer: Writer,
+    rows: DataFrame,
+    task: WriteTask,
+    in_tasks: Callable[[DataFrame], DataFrame],
+    fewer: FewerColumns | None,
+    source: SourceFiles | None,
+) -> WrittenFiles:
+    if fewer is not None and fewer.in_tasks is not None:
+        written = run_write(in_tasks(fewer.rows), fewer.in_tasks, writer.tasks)
+        if BY_QUERY not in written.counts:
+            return written
+        fewer.discard(written.data_files)
+    return run_write(in_tasks(rows), task, writer.tasks, source)

@@ -77,6 +77,7 @@ def write_changes(
     distinct_keys: bool = False,
     writes_rows: bool = True,
     io: FileIO | None = None,
+    may_leave: bool = False,
 ) -> WriteTask:
     """A task that takes `__operation`, `_file` and `_pos` before the table's columns.
 
@@ -84,13 +85,14 @@ def write_changes(
     only matched become positions too. With `distinct_keys` two source rows of one key within the task are the error
     DUPLICATE_KEY, which names up to five keys, and the count `COPIES` is the number of new rows beyond one per key.
     Without `writes_rows` rows are counted and checked, and no file is written. Rows may be marked as refused, see
-    `refused_rows`. `task_identity` is as in `write_rows`.
+    `refused_rows`. `task_identity` and `may_leave` are as in `write_rows`.
     """
     return write_task(
         plan,
         lambda store, task, attempt: _Changes(store, plan, task, attempt, distinct_keys, writes_rows),
         task_identity,
         io,
+        may_leave=may_leave,
     )
 
 

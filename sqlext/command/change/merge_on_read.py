@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 
+from sqlext.command.change.completed_rows import complete_in_order
 from sqlext.command.change.copied_by_tasks import columns_left_out, copied_by_tasks
 from sqlext.command.change.distribution import arrangement, keeps_order, order
 from sqlext.command.change.enforced_key import Removed, require_unique_keys
@@ -28,12 +30,14 @@ from sqlext.command.plan.change_plan import Writer
 from sqlext.command.write_operation import WriteOperation, begin_write
 from sqlext.command.writing import FewerColumns, write_by
 from sqlext.commit.actions.row_delta import RowDelta
+from sqlext.commit.snapshot.own_files import delete_files
 from sqlext.spark.query.write_job import WriteTask, WrittenFiles, find_positions, task_identity
 from sqlext.spec.expression import AlwaysTrue
 from sqlext.storage.location import is_object
 from sqlext.write.kept_columns import with_kept_columns
 from sqlext.write.positioned_values import has_positioned_values
 from sqlext.write.task import write_changes
+from sqlext.write.write_plan import WritePlan
 
 
 def merge_on_read(
@@ -44,7 +48,9 @@ def merge_on_read(
     with operation.cleaned_on_failure():
         rows = changed_rows(spark, operation, change)
         task = _task(target, operation, change)
-        fewer = _fewer_columns(environment, target, operation, change, rows, task) if writer.completed_rows else None
+        fewer = None
+        if writer.completed_rows or writer.completes:
+            fewer = _fewer_columns(environment, target, operation, change, writer, rows, task)
         # The read set comes from the query that runs first, if any does, as Spark has to optimise it anyway.
         read_set = read_set_of(
             fewer.rows if fewer else rows, target.version, conflict_scope(change, target), target.overtaken
@@ -93,8 +99,12 @@ def delete_materialized(
 
 
 def _task(target: Target, operation: WriteOperation, change: RowChange) -> WriteTask:
-    plan = operation.plan.with_row_ids() if has_row_ids(target) else operation.plan
+    plan = _written_plan(target, operation)
     return write_changes(plan, task_identity=task_identity, distinct_keys=change.distinct_keys)
+
+
+def _written_plan(target: Target, operation: WriteOperation) -> WritePlan:
+    return operation.plan.with_row_ids() if has_row_ids(target) else operation.plan
 
 
 def _fewer_columns(
@@ -102,14 +112,21 @@ def _fewer_columns(
     target: Target,
     operation: WriteOperation,
     change: RowChange,
+    writer: Writer,
     rows: DataFrame,
     task: WriteTask,
 ) -> FewerColumns | None:
-    """The query without kept columns, and a task that reads these from the data files; None if none may be left out."""
+    """The query without kept columns, and tasks that read these from the data files; None if none may be left out."""
     left_out = _read_by_task(environment, target, change)
     if not left_out:
         return None
-    return FewerColumns(rows.drop(*left_out), with_kept_columns(task, operation.plan.schema, left_out))
+    schema = operation.plan.schema
+    fewer = FewerColumns(rows.drop(*left_out), with_kept_columns(task, schema, left_out))
+    if not writer.completes:
+        return fewer
+    in_tasks = complete_in_order(_written_plan(target, operation), schema, left_out, task_identity=task_identity)
+    discard = partial(delete_files, operation.io)
+    return replace(fewer, in_tasks=in_tasks, discard=lambda files: discard(file.file_path for file in files))
 
 
 def _write(

@@ -24,6 +24,7 @@ from sqlext.spark.session.session_settings import is_case_sensitive
 from sqlext.sql.lowering.update import keeps_keys, kept_columns, lower_update
 from sqlext.sql.row_rules import generated_names, identity_names, require_kept
 from sqlext.sql.statements.statement import Update
+from sqlext.sql.tokens.expression_slice import has_subquery
 
 
 def update(environment: Environment, spark: SparkSession, statement: Update, branch: str | None = None) -> Outcome:
@@ -72,5 +73,12 @@ def planned_update(
         facts_of(target, UPDATE_MODE, change.kept_columns),
         expected_rows=guessed,
         keeps_columns=bool(change.kept_columns) and not by_key,
+        in_scan_order=lambda: not (by_key or _has_subquery(statement)),
     )
     return target, PlannedChange(plan_change(facts, environment.planning), change, facts.expected_rows)
+
+
+def _has_subquery(statement: Update) -> bool:
+    """Whether Spark may join the table's rows, and give them in another order."""
+    expressions = [*(one.value for one in statement.assignments), *filter(None, [statement.where])]
+    return statement.ctes is not None or any(has_subquery(one.text) for one in expressions)

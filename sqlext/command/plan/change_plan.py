@@ -94,7 +94,8 @@ class Writer:
     `too_many` says. With `tries_filtered` it tries only if a condition of the query may leave few rows. `given`:
     the driver has the rows already. Up to `completed_rows` rows, the driver reads columns that the change does not
     assign from the data files of the replaced rows, instead of the query. At most `tasks` tasks write; None: as
-    many as Spark chooses. With `reads_files` they read the files of a query that gives columns as they are.
+    many as Spark chooses. With `reads_files` they read the files of a query that gives columns as they are, and with
+    `completes` the columns that the change does not assign from the data files of the replaced rows.
     """
 
     most_bytes: int
@@ -104,19 +105,21 @@ class Writer:
     given: bool = False
     tasks: int | None = None
     reads_files: bool = False
+    completes: bool = False
 
     def __str__(self) -> str:
         if self.given:
             return "the driver, which has the rows"
+        tasks = "tasks, which read columns without new values from the data files" if self.completes else "tasks"
         if not self.most_bytes:
-            return "tasks"
+            return tasks
         most = f"{self.most_bytes:,} bytes"
         if self.tried_rows >= ALL_ROWS:
-            return f"the driver up to {most}, else tasks"
+            return f"the driver up to {most}, else {tasks}"
         tried = max(self.tried_rows, self.completed_rows)
         found = "a condition leaves" if self.tries_filtered else "finds"
         few = f", or {found} at most {tried:,} rows" if tried else ""
-        return f"the driver if Spark expects at most {most}{few}, else tasks"
+        return f"the driver if Spark expects at most {most}{few}, else {tasks}"
 
 
 @dataclass(frozen=True, slots=True)

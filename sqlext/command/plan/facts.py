@@ -88,9 +88,10 @@ class ChangeFacts:
     `expected_rows`: how many rows it probably changes, None if unknown; `is_guess` unless Spark has counted them. A
     change by key changes as many rows as its source has. `keeps_columns`: new rows keep columns of the rows that they
     replace, which a query would decode in many other rows too; `columns_read_by_tasks` counts those of them that tasks
-    can read from the data files, as far as the table's schema and sort order tell. `shuffles_source`: the table is
-    joined with a source that Spark does not expect to be small enough to send it to all tasks. `covered`: for a DELETE
-    whose condition metadata can decide. `deletes_all`: a DELETE without condition.
+    can read from the data files, as far as the table's schema and sort order tell. `in_scan_order`: whether the query
+    gives the rows of a file one after the other, by position. `shuffles_source`: the table is joined with a source that
+    Spark does not expect to be small enough to send it to all tasks. `covered`: for a DELETE whose condition metadata
+    can decide. `deletes_all`: a DELETE without condition.
     `copied_by_query`: why tasks cannot copy files with the change; None if they can, as far as the table's schema and
     sort order tell.
     """
@@ -102,6 +103,7 @@ class ChangeFacts:
     is_guess: bool = True
     keeps_columns: bool = False
     columns_read_by_tasks: Callable[[], int] = lambda: 0
+    in_scan_order: Callable[[], bool] = lambda: False
     shuffles_source: bool = False
     only_inserts: bool = False
     only_deletes: bool = False

@@ -234,7 +234,8 @@ def _merge_on_read(facts: ChangeFacts, planning: Planning) -> _Candidate | None:
     completes = facts.keeps_columns and few is not False and not planning.in_tasks
     completed = most_rows(facts, planning, limits.completed_rows) if completes else 0
     reason = _of_key(facts, facts.key, facts.mode.reason)
-    writer = planning.writer(tried, completed)
+    is_wide = not few and facts.columns_read_by_tasks() >= limits.completed_columns
+    writer = replace(planning.writer(tried, completed), completes=is_wide and facts.in_scan_order())
     return _Candidate(ChangePlan(Way.MERGE_ON_READ, reason, writer, has_new_rows=not facts.only_deletes), True)
 
 

@@ -23,6 +23,11 @@ MERGES = (
     "MERGE INTO {table} AS t USING {table}_source AS s ON t.id = s.id WHEN MATCHED AND s.n > 9 THEN DELETE"
     " WHEN MATCHED AND s.n < 0 THEN UPDATE SET n = 0",
 )
+UPDATES = (
+    "UPDATE {table} SET n = n + 100, c3 = concat(c3, n) WHERE pmod(hash(id), 10) < 4",
+    "UPDATE {table} SET c5 = 'all'",
+    "UPDATE {table} SET n = NULL WHERE c5 = 'all' AND id % 500 = 7",
+)
 WAY = "merge-on-read completed by tasks"
 
 
@@ -51,6 +56,10 @@ def nothing_is_small(judged: Judged) -> Iterator[None]:
     judged.spark.conf.unset("spark.sql.autoBroadcastJoinThreshold")
 
 
+def explained(judged: Judged, statement: str) -> str:
+    return str(judged.spark.sql(f"EXPLAIN {statement.replace('{table}', judged.table)}").collect()[0][0])
+
+
 @pytest.mark.turns(2)
 @pytest.mark.parametrize("version", [2, 3])
 @pytest.mark.parametrize("partitioning", ["", "PARTITIONED BY (c0)"], ids=["unpartitioned", "partitioned"])
@@ -59,9 +68,7 @@ def test_rows_and_counts_are_those_of_a_query(judged: Judged, version: int, part
     for table in (judged, twin):
         create(table, version, partitioning)
     for merge in MERGES:
-        explained = judged.spark.sql(f"EXPLAIN {merge.replace('{table}', judged.table)}").collect()[0][0]
-        assert WAY in explained
-        assert "conflicts with commits that change or remove a row that it changes" in explained
+        assert WAY in explained(judged, merge)
         changed = judged.spark.sql(merge.replace("{table}", judged.table)).collect()
         with planned(judged.spark, force="merge-on-read"):
             assert judged.spark.sql(merge.replace("{table}", twin.table)).collect() == changed
@@ -69,10 +76,6 @@ def test_rows_and_counts_are_those_of_a_query(judged: Judged, version: int, part
         assert canonical_rows(judged.spark.table(judged.table)) == canonical_rows(judged.spark.table(twin.table))
         if version == 3:
             assert lineage(judged) == lineage(twin)
-
-
-def explained(judged: Judged, merge: str) -> str:
-    return str(judged.spark.sql(f"EXPLAIN {merge.replace('{table}', judged.table)}").collect()[0][0])
 
 
 @pytest.mark.turns(2)
@@ -93,6 +96,26 @@ def test_a_merge_that_only_deletes_reads_no_other_column(judged: Judged) -> None
         told = explained(judged, f"MERGE INTO {{table}} AS t USING {{table}}_source AS s ON t.id = s.id {clauses}")
         assert WAY not in told
         assert "written by" not in told
+
+
+@pytest.mark.turns(2)
+@pytest.mark.parametrize("version", [2, 3])
+@pytest.mark.parametrize("partitioning", ["", "PARTITIONED BY (c0)"], ids=["unpartitioned", "partitioned"])
+def test_updates_give_the_rows_of_a_query(judged: Judged, version: int, partitioning: str) -> None:
+    twin = twin_of(judged)
+    for table in (judged, twin):
+        create(table, version, partitioning)
+    for update in UPDATES:
+        with planned(judged.spark, force="tasks"):
+            told = explained(judged, update)
+            assert "written by tasks, which read columns without new values from the data files" in told
+            changed = judged.spark.sql(update.replace("{table}", judged.table)).collect()
+            with planned(judged.spark, completed_columns=99):
+                assert judged.spark.sql(update.replace("{table}", twin.table)).collect() == changed
+        judged.check()
+        assert canonical_rows(judged.spark.table(judged.table)) == canonical_rows(judged.spark.table(twin.table))
+        if version == 3:
+            assert lineage(judged) == lineage(twin)
 
 
 @pytest.mark.turns(EVERY)
