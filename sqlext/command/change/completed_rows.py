@@ -26,7 +26,8 @@ from sqlext.write.row_operation import OPERATION_COLUMNS
 from sqlext.write.task import TaskIdentity, WriteTask, write_changes
 from sqlext.write.write_plan import WritePlan
 
-# A row group is decoded again if rows of it come after those of another. In a scan's order none is.
+# A row group is decoded again if rows of it come after those of another, or before those that were read. In a scan's
+# order none is.
 _MOST_REPEATS = 16
 
 
@@ -71,14 +72,16 @@ def _completed(batch: pa.RecordBatch, stored: _StoredColumns, numbers: Sequence[
 
 
 class _StoredColumns:
-    """The columns of data files at positions; the row group that was read last is kept."""
+    """The columns of data files at positions; the batch that was read last is kept."""
 
     def __init__(self, io: FileIO, columns: RowColumns) -> None:
         self._io, self._columns = io, columns
         self._file: FileScanTask | None = None
         self._starts: NDArray[np.int64] = np.zeros(1, np.int64)
         self._group: int | None = None
-        self._batches: Sequence[pa.RecordBatch] = ()
+        self._rows: Iterator[pa.RecordBatch] = iter(())
+        self._batch: pa.RecordBatch | None = None
+        self._first = 0
         self._seen: dict[str, set[int]] = {}
         self._repeats = 0
 
@@ -93,19 +96,24 @@ class _StoredColumns:
             yield from self._in_group(int(groups[start]), positions[start:end])
 
     def _in_group(self, group: int, positions: NDArray[np.int64]) -> Iterator[pa.RecordBatch]:
-        if group != self._group:
+        if group != self._group or positions[0] < self._first:
             self._read(group)
-        taken = 0
-        for batch in self._batches:
-            first = batch.column(batch.num_columns - 1)[0].as_py()
-            start, end = np.searchsorted(positions, [first, first + batch.num_rows])
-            if start < end:
-                taken += int(end - start)
-                rows = pa.array((positions[start:end] - first).astype(np.int32))
-                columns = [column.take(rows) for column in batch.columns[:-2]]
-                yield pa.RecordBatch.from_arrays(columns, batch.schema.names[:-2])
-        if taken != len(positions):
-            raise ValueError(f"{self._path} has no row at one of the positions {positions[0]} to {positions[-1]}")
+        while len(positions):
+            if self._batch is None:
+                raise ValueError(f"{self._path} has no row at position {positions[0]}")
+            count = int(np.searchsorted(positions, self._first + self._batch.num_rows))
+            if count:
+                rows = pa.array((positions[:count] - self._first).astype(np.int32))
+                columns = [column.take(rows) for column in self._batch.columns[:-2]]
+                yield pa.RecordBatch.from_arrays(columns, self._batch.schema.names[:-2])
+            positions = positions[count:]
+            if len(positions):
+                self._advance()
+
+    def _advance(self) -> None:
+        self._batch = next(self._rows, None)
+        if self._batch is not None:
+            self._first = self._batch.column(self._batch.num_columns - 1)[0].as_py()
 
     @property
     def _path(self) -> str:
@@ -116,7 +124,8 @@ class _StoredColumns:
         kind = "data file"
         try:
             file = ContentFile(Content.DATA, path, PARQUET, 0, (), 0, self._io.size(path))
-            footer = pq.read_metadata(opened(self._io, file))
+            with opened(self._io, file) as stored:
+                footer = pq.read_metadata(stored)
         except FileNotFoundError as error:
             raise NotFoundError("FILE_NOT_FOUND", path=path, kind=kind) from error
         except (pa.ArrowException, OSError, ValueError) as error:
@@ -131,7 +140,7 @@ class _StoredColumns:
             raise OnlyByQuery(self._path)
         seen.add(group)
         assert self._file is not None
-        rows = live_rows(
+        self._rows = live_rows(
             self._io,
             self._file,
             self._columns,
@@ -141,7 +150,8 @@ class _StoredColumns:
             groups=_only(group),
             coded=True,
         )
-        self._group, self._batches = group, list(rows)
+        self._group = group
+        self._advance()
 
 
 def _only(group: int) -> Callable[[pq.FileMetaData, Mapping[int, str]], Sequence[int]]:
