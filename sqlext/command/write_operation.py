@@ -5,11 +5,13 @@ from __future__ import annotations
 import random
 import time
 import uuid
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
+from sqlext.commit.snapshot.own_files import delete_files
 from sqlext.spark.bridge.interrupts import raise_if_requested
+from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.sql.row_rules import row_rules
 from sqlext.storage.file_io import FileIO
@@ -38,6 +40,10 @@ class WriteOperation:
         except BaseException:
             self._remove_files()
             raise
+
+    def discard(self, files: Iterable[ContentFile]) -> None:
+        """Removes files that tasks have written in vain, as another way replaces this one."""
+        delete_files(self.io, (file.file_path for file in files))
 
     def _remove_files(self) -> None:
         """Removes the files that this process has created, if executors created none.

@@ -16,15 +16,22 @@ from sqlext.write.task import BY_QUERY
 
 
 @dataclass(frozen=True, slots=True)
+class AttemptInTasks:
+    """A task that ends with the count `BY_QUERY` if it cannot do its rows; `discard` removes what others have written
+    then."""
+
+    task: WriteTask
+    discard: Callable[[Sequence[ContentFile]], None]
+
+
+@dataclass(frozen=True, slots=True)
 class FewerColumns:
-    """The query without columns that an UPDATE or MERGE does not assign, and a task that reads these from the data
-    files, for few rows. `in_tasks` is that for many, unless they come in another order or a file is one that only a
-    query reads: then it ends with the count `BY_QUERY`, and `discard` removes what others have written."""
+    """The query without columns that an UPDATE or MERGE does not assign, and tasks that read these from the data
+    files: `few` for the driver, and `many` for Spark's tasks, if these may."""
 
     rows: DataFrame
-    task: WriteTask
-    in_tasks: WriteTask | None = None
-    discard: Callable[[Sequence[ContentFile]], None] = lambda files: None
+    few: WriteTask
+    many: AttemptInTasks | None = None
 
 
 def write_by(
@@ -47,7 +54,7 @@ def write_by(
         expected = estimate(fewer.rows, writer.most_bytes)
         if expected.is_small or expected.repeatable:
             most = ALL_ROWS if expected.is_small else max(writer.completed_rows, writer.tried_rows)
-            written = run_few(fewer.rows, fewer.task, most, arranged, most_bytes=writer.most_bytes) if most else None
+            written = run_few(fewer.rows, fewer.few, most, arranged, most_bytes=writer.most_bytes) if most else None
             return written or _by_tasks(writer, rows, task, in_tasks, fewer, source)
     expected = estimate(rows, writer.most_bytes)
     most = ALL_ROWS if expected.is_small else writer.tried_rows
@@ -69,9 +76,9 @@ def _by_tasks(
     fewer: FewerColumns | None,
     source: SourceFiles | None,
 ) -> WrittenFiles:
-    if fewer is not None and fewer.in_tasks is not None:
-        written = run_write(in_tasks(fewer.rows), fewer.in_tasks, writer.tasks)
+    if fewer is not None and fewer.many is not None:
+        written = run_write(in_tasks(fewer.rows), fewer.many.task, writer.tasks)
         if BY_QUERY not in written.counts:
             return written
-        fewer.discard(written.data_files)
+        fewer.many.discard(written.data_files)
     return run_write(in_tasks(rows), task, writer.tasks, source)

@@ -156,6 +156,12 @@ def _projected(
             yield batch_of(rows, shape)
 
 
+def row_group_starts(footer: pq.FileMetaData) -> NDArray[np.int64]:
+    """The position of the first row of each row group, and behind them the number of the file's rows."""
+    rows = [footer.row_group(index).num_rows for index in range(footer.num_row_groups)]
+    return np.cumsum([0, *rows], dtype=np.int64)
+
+
 def groups_in(footer: pq.FileMetaData, span: range, size: int) -> Sequence[int]:
     """The row groups with rows that begin in these bytes of a file of `size` bytes, so that each is in one of the spans
     that make up the file. Raises ArrowInvalid for a footer whose row groups do not follow each other in the file."""
@@ -224,9 +230,9 @@ def batches_of(
     """The rows of row groups, in order, with the position of each batch's first row. A file with `pre_buffer` reads a
     large group, or some small ones, at once: from an object store in a few requests, where each column chunk would be
     one."""
-    rows = _batch_rows(file.metadata)
+    rows, starts = _batch_rows(file.metadata), row_group_starts(file.metadata).tolist()
     for together in _runs(file.metadata, groups):
-        start = sum(file.metadata.row_group(index).num_rows for index in range(together[0]))
+        start = starts[together[0]]
         for batch in file.iter_batches(rows, row_groups=together, columns=columns, use_threads=threads):
             yield start, batch
             start += batch.num_rows

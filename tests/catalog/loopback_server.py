@@ -6,7 +6,8 @@ import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-_POLL_S = 0.01
+POLL_S = 0.01
+"""How long a server that is stopped may go on, in place of half a second."""
 
 
 class QuietHandler(BaseHTTPRequestHandler):
@@ -24,7 +25,7 @@ class LoopbackServer:
     def __init__(self, handler: type[QuietHandler]) -> None:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
         self.uri = f"http://127.0.0.1:{self._server.server_address[1]}"
-        threading.Thread(target=self._server.serve_forever, args=(_POLL_S,), daemon=True).start()
+        threading.Thread(target=self._server.serve_forever, args=(POLL_S,), daemon=True).start()
 
     def stop(self) -> None:
         self._server.shutdown()

@@ -12,6 +12,7 @@ import boto3
 from moto.server import DomainDispatcherApplication, create_backend_app
 from werkzeug.serving import make_server
 
+from catalog.loopback_server import POLL_S
 from judges.iceberg import IVY_CACHE
 
 # Hadoop's S3A for Spark, with the parts of Amazon's SDK that it uses; all of that would be 600 MB.
@@ -29,7 +30,6 @@ def s3a_settings(*packages: str) -> dict[str, str]:
     }
 
 
-_POLL_S = 0.01
 Answer = Iterable[bytes]
 Application = Callable[[dict[str, Any], Any], Answer]
 # Takes what the server does, the request and the way to answer it.
@@ -45,7 +45,7 @@ class S3Server:
         self._moto: Application = DomainDispatcherApplication(create_backend_app)
         self._one_at_a_time = threading.Lock()
         self._server = make_server("127.0.0.1", 0, self._answer, threaded=True)
-        self._thread = threading.Thread(target=self._server.serve_forever, args=(_POLL_S,), daemon=True)
+        self._thread = threading.Thread(target=self._server.serve_forever, args=(POLL_S,), daemon=True)
         self._thread.start()
         self.endpoint = f"http://127.0.0.1:{self._server.server_port}"
         keys = {"aws_access_key_id": KEY, "aws_secret_access_key": SECRET, "region_name": "us-east-1"}

@@ -14,7 +14,6 @@ from sqlext.command.plan.facts import ChangeFacts, Mode, SourceSize, TargetSize
 from sqlext.properties import AUTO, TableProperty, row_level_mode
 from sqlext.spark.query.driver_rows import estimate
 from sqlext.spec.metadata.table_metadata import TableMetadata
-from sqlext.sql.row_rules import row_rules
 
 
 def facts_of(target: Target, mode: TableProperty[str], kept_columns: Sequence[str] | None = ()) -> ChangeFacts:
@@ -35,10 +34,7 @@ def facts_of(target: Target, mode: TableProperty[str], kept_columns: Sequence[st
 def _read_by_tasks(metadata: TableMetadata, kept_columns: Sequence[str]) -> int:
     """How many of the kept columns tasks can read; none if new values may move rows to other partitions, each of which
     would get a file of every task."""
-    if not keeps_partitions(metadata, kept_columns):
-        return 0
-    rules = row_rules(metadata.schema(), metadata.properties)
-    return len(columns_read_by_tasks(metadata, kept_columns, rules) or ())
+    return len(columns_read_by_tasks(metadata, kept_columns) or ()) if keeps_partitions(metadata, kept_columns) else 0
 
 
 def source_size(environment: Environment, source: DataFrame) -> SourceSize:

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from sqlext.errors import CorruptionError, NotFoundError, OnlyByQuery
 from sqlext.scan.files.file_columns import PARQUET
-from sqlext.scan.live_rows import RowColumns, live_rows, opened
+from sqlext.scan.live_rows import RowColumns, live_rows, opened, row_group_starts
 from sqlext.scan.scan_plan import FileScanTask
 from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.schema import Schema
@@ -130,8 +130,7 @@ class _StoredColumns:
             raise NotFoundError("FILE_NOT_FOUND", path=path, kind=kind) from error
         except (pa.ArrowException, OSError, ValueError) as error:
             raise CorruptionError("CORRUPT_FILE", path=path, kind=kind, reason=error) from error
-        rows = [footer.row_group(index).num_rows for index in range(footer.num_row_groups)]
-        self._file, self._starts, self._group = FileScanTask(file, 0, 0), np.cumsum([0, *rows]), None
+        self._file, self._starts, self._group = FileScanTask(file, 0, 0), row_group_starts(footer), None
 
     def _read(self, group: int) -> None:
         seen = self._seen.setdefault(self._path, set())

@@ -32,7 +32,6 @@ from sqlext.command.change.row_level import Target, has_row_ids
 from sqlext.command.environment import Environment
 from sqlext.command.plan.change_plan import Writer
 from sqlext.command.plan.planning import Planning
-from sqlext.commit.snapshot.own_files import delete_files
 from sqlext.scan.even_parts import divided
 from sqlext.scan.live_rows import RowColumns
 from sqlext.scan.scan_plan import FileScanTask, ScanPlan
@@ -41,7 +40,6 @@ from sqlext.spec.expression import AlwaysTrue
 from sqlext.spec.manifests.content_file import ContentFile
 from sqlext.spec.manifests.row_lineage import ROW_ID
 from sqlext.spec.metadata.table_metadata import TableMetadata
-from sqlext.sql.row_rules import row_rules
 from sqlext.sql.tokens.quoting import quote_identifier
 from sqlext.write.arrow_schema import schema_to_arrow
 from sqlext.write.row_operation import INSERT, UPDATE
@@ -57,8 +55,7 @@ _PART_BYTES = 8 * 1024 * 1024
 
 def columns_left_out(target: Target, change: RowChange) -> Sequence[str]:
     """The columns that the change's query need not give, as tasks read them."""
-    metadata = target.written_as
-    found = columns_read_by_tasks(metadata, change.kept_columns, row_rules(metadata.schema(), metadata.properties))
+    found = columns_read_by_tasks(target.written_as, change.kept_columns)
     return () if found is None else [*found, ROW_ID.name]
 
 
@@ -82,7 +79,7 @@ def copied_by_tasks(
         written = run_few(rows, task, most_bytes=writer.most_bytes)
     written = written or run_write(rows, task, writer.tasks)
     if written.counts.get(BY_QUERY):
-        delete_files(operation.io, (file.file_path for file in written.data_files))
+        operation.discard(written.data_files)
         return None
     return written.data_files
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from pyroaring import BitMap64
 
 from sqlext.scan.files.file_columns import PARQUET
-from sqlext.scan.live_rows import RowColumns, live_rows
+from sqlext.scan.live_rows import RowColumns, live_rows, row_group_starts
 from sqlext.scan.scan_plan import FileScanTask
 from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.manifests.position_set import position_array
@@ -289,8 +289,7 @@ class _CopiedRows:
 
 def _groups_with(positions: NDArray[np.int64], footer: pq.FileMetaData, _: Mapping[int, str]) -> Sequence[int]:
     """The row groups that have a row at one of the positions, which ascend."""
-    rows = [footer.row_group(index).num_rows for index in range(footer.num_row_groups)]
-    bounds = np.searchsorted(positions, np.cumsum([0, *rows])).tolist()
+    bounds = np.searchsorted(positions, row_group_starts(footer)).tolist()
     return [index for index, (start, end) in enumerate(pairwise(bounds)) if start < end]
 
 

@@ -18,6 +18,7 @@ from sqlext.spec.constraint import RowRule
 from sqlext.spec.metadata.table_metadata import TableMetadata
 from sqlext.spec.name_mapping import NameMapping
 from sqlext.spec.schema import Schema
+from sqlext.sql.row_rules import row_rules
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,15 +54,13 @@ def united(frames: Sequence[DataFrame]) -> DataFrame:
     return first
 
 
-def columns_read_by_tasks(
-    metadata: TableMetadata, kept_columns: Sequence[str], rules: Sequence[RowRule]
-) -> Sequence[str] | None:
+def columns_read_by_tasks(metadata: TableMetadata, kept_columns: Sequence[str]) -> Sequence[str] | None:
     """Those of the kept columns that a change's query need not give, as tasks read them; None if tasks can read none,
     as far as metadata tells."""
     if not kept_columns or why_by_query(metadata, kept_columns) is not None or keeps_order(metadata):
         # A sorted table may have files that are not sorted, which a query puts in order.
         return None
-    return columns_without_rules(kept_columns, rules)
+    return columns_without_rules(kept_columns, row_rules(metadata.schema(), metadata.properties))
 
 
 def columns_without_rules(columns: Sequence[str], rules: Sequence[RowRule]) -> Sequence[str]:

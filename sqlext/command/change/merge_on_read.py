@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import partial
 
 from pyspark.sql import DataFrame, SparkSession
 
@@ -28,9 +27,8 @@ from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
 from sqlext.command.plan.change_plan import Writer
 from sqlext.command.write_operation import WriteOperation, begin_write
-from sqlext.command.writing import FewerColumns, write_by
+from sqlext.command.writing import AttemptInTasks, FewerColumns, write_by
 from sqlext.commit.actions.row_delta import RowDelta
-from sqlext.commit.snapshot.own_files import delete_files
 from sqlext.spark.query.write_job import WriteTask, WrittenFiles, find_positions, task_identity
 from sqlext.spec.expression import AlwaysTrue
 from sqlext.storage.location import is_object
@@ -121,12 +119,11 @@ def _fewer_columns(
     if not left_out:
         return None
     schema = operation.plan.schema
-    fewer = FewerColumns(rows.drop(*left_out), with_kept_columns(task, schema, left_out))
-    if not writer.completes:
-        return fewer
-    in_tasks = complete_in_order(_written_plan(target, operation), schema, left_out, task_identity=task_identity)
-    discard = partial(delete_files, operation.io)
-    return replace(fewer, in_tasks=in_tasks, discard=lambda files: discard(file.file_path for file in files))
+    many = None
+    if writer.completes:
+        in_order = complete_in_order(_written_plan(target, operation), schema, left_out, task_identity=task_identity)
+        many = AttemptInTasks(in_order, operation.discard)
+    return FewerColumns(rows.drop(*left_out), with_kept_columns(task, schema, left_out), many)
 
 
 def _write(

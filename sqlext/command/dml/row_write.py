@@ -22,7 +22,6 @@ from sqlext.commit.actions.append import AppendFiles
 from sqlext.commit.actions.overwrite import OverwriteFiles
 from sqlext.commit.actions.overwrite_rows import OverwriteRows
 from sqlext.commit.actions.row_delta import RowDelta
-from sqlext.commit.snapshot.own_files import delete_files
 from sqlext.scan.filter.file_filter import FileFilter, partition_key
 from sqlext.spark.catalog.table_handle import TableHandle
 from sqlext.spark.query.packed_rows import why_by_query
@@ -100,7 +99,7 @@ def _source(environment: Environment, operation: WriteOperation) -> SourceFiles:
     def stores(handles: Sequence[str]) -> Mapping[str, FileIO]:
         return {handle: catalogs.store(TableHandle.decode(handle)) for handle in handles}
 
-    return SourceFiles(stores, lambda files: delete_files(operation.io, (file.file_path for file in files)))
+    return SourceFiles(stores, operation.discard)
 
 
 def _removed(

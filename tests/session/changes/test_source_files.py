@@ -17,7 +17,7 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 from sessions import planned
-from sqlext.command.dml import row_write
+from sqlext.command import write_operation
 from sqlext.spark.query.packed_rows import packed
 from sqlext.storage.location import to_local_path
 from turns import EVERY
@@ -128,7 +128,7 @@ def _assert_equal_both_ways(
             explained = str(spark.sql(f"EXPLAIN INSERT INTO {name} {query}").head()[0])
             assert (by if force == "tasks" else BY_SPARK) in explained, explained
             with (
-                patch.object(row_write, "delete_files", wraps=row_write.delete_files) as discarding,
+                patch.object(write_operation, "delete_files", wraps=write_operation.delete_files) as discarding,
                 RecordsOfSpark(spark) as records,
             ):
                 spark.sql(f"INSERT INTO {name} {query}")
