@@ -82,8 +82,8 @@ CATALOGS: Mapping[str, Condition] = {
     "SETTING_UNKNOWN": Condition("42616", "sqlext has no setting {name}. {way_out}"),
     "SNAPSHOT_NOT_FOUND": Condition(
         "42704",
-        "The snapshot {snapshot} of {name} cannot be found. SELECT * FROM {name}.snapshots, or sqlext history in a"
-        " terminal, lists what there is.",
+        "The snapshot {snapshot} of {name} cannot be found. SELECT * FROM {name}.snapshots lists what there is, and"
+        " so does sqlext history in a terminal.",
     ),
     # commit
     "COMMIT_CONFLICT": Condition("40001", "The commit to {name} lost the race: {reason}. Run the statement again."),
