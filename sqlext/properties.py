@@ -281,7 +281,7 @@ UPDATE_ISOLATION_LEVEL = TableProperty("write.update.isolation-level", "serializ
 MERGE_ISOLATION_LEVEL = TableProperty("write.merge.isolation-level", "serializable", _ISOLATION)
 # The source rows of which only one may match a target row: all, or those to which a clause applies.
 MERGE_CARDINALITY = TableProperty("write.merge.cardinality-check", "matches", _one_of("matches", "changes"))
-MAX_RERUNS = TableProperty("write.conflict.max-reruns", 10, _integer(0))
+MAX_RERUNS: TableProperty[int | None] = TableProperty("write.conflict.max-reruns", None, _integer(0))
 UPSERT_ENABLED = TableProperty("write.upsert.enabled", False, _boolean)
 UPSERT_MODE = TableProperty("write.upsert.mode", "resolved", _one_of("resolved", "equality"))
 UPSERT_SEQUENCE_FIELD: TableProperty[tuple[str, ...]] = TableProperty(

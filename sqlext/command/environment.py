@@ -28,7 +28,8 @@ from sqlext.spec.metadata.idempotent_batch import BatchRun
 
 @dataclass(frozen=True, slots=True)
 class Rerun:
-    """The state of a rerun: the conflict that ended the last run, and the number of earlier runs.
+    """The state of a rerun: the conflict that ended the last run, the number of earlier runs, and the time of the first
+    conflict.
 
     `turn` is its place in the queue of the process's reruns on the table, None if it does not queue. `reserved` has
     what is before the values of identity columns that only this statement gives, by field id.
@@ -36,6 +37,7 @@ class Rerun:
 
     conflict: StaleRead
     times: int
+    first_ms: int
     turn: Place | None = None
     reserved: Mapping[int, int] = field(default_factory=dict)
 

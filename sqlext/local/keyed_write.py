@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pyroaring import BitMap64
 
 from sqlext.command.change.read_set import ReadSet
+from sqlext.command.change.rerun import in_either_order
 from sqlext.command.change.row_level import Target, commit_change, has_row_ids, row_delta
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
@@ -143,7 +144,8 @@ def _by_position(
         ids = found.take(pa.array(chosen, pa.int64(), mask=chosen < 0))
     new = keyed.rows if updates.all() else keyed.rows.filter(pa.array(updates))
     read_set = ReadSet(None, stored.read if order else None, keys_unique=True)
-    carry_out(environment, target, PositionChange(positions, new, ids), plan, read_set, SNAPSHOT)
+    with in_either_order(environment, target):
+        carry_out(environment, target, PositionChange(positions, new, ids), plan, read_set, SNAPSHOT)
     updated = int(updates[replaced].sum())
     return Counts(new.num_rows - updated, updated, int(kept.sum()) - updated)
 

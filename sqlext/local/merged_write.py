@@ -18,12 +18,13 @@ from pyroaring import BitMap64
 
 from sqlext.command.change.change_facts import facts_of
 from sqlext.command.change.read_set import ReadSet
-from sqlext.command.change.row_level import Target, has_row_ids, may_rerun
+from sqlext.command.change.rerun import in_either_order
+from sqlext.command.change.row_level import Target, has_row_ids
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
 from sqlext.command.plan.planner import plan_change
 from sqlext.commit.loop.conflict import SNAPSHOT
-from sqlext.errors import DataError, StaleRead, ValidationConflict
+from sqlext.errors import DataError
 from sqlext.local.given_rows import GivenRows
 from sqlext.local.keyed_rows import kept_rows, places
 from sqlext.local.keyed_write import StoredKeys, key_columns, stored_keys
@@ -52,15 +53,8 @@ def merge_by_key(environment: Environment, target: Target, engine: MergeEngine, 
     change, counts = merging.change()
     facts = replace(facts_of(target, MERGE_MODE), expected_rows=given.rows.num_rows)
     plan = plan_change(facts, environment.planning)
-    try:
+    with in_either_order(environment, target):
         carry_out(environment, target, change, plan, ReadSet(keys_unique=True), SNAPSHOT)
-    except StaleRead:
-        raise
-    except ValidationConflict as conflict:
-        # The result is right in any order of two such changes.
-        if conflict.condition != "WRITE_CONFLICT" or not may_rerun(environment, target):
-            raise
-        raise conflict.as_kind(StaleRead) from conflict
     return counts
 
 

@@ -9,6 +9,7 @@ import pyarrow as pa
 from sqlext.command.change.change_facts import facts_of
 from sqlext.command.change.metadata_delete import CoveredFiles, covered_removal
 from sqlext.command.change.read_set import ReadSet
+from sqlext.command.change.rerun import in_either_order
 from sqlext.command.change.row_level import Target, commit_change
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
@@ -92,5 +93,6 @@ def delete_keys(environment: Environment, target: Target, keys: pa.Table) -> Cou
     plan = plan_change(replace(facts_of(target, DELETE_MODE, None), only_deletes=True), environment.planning)
     change = PositionChange(stored.matches.positions, schema_to_arrow(metadata.schema()).empty_table())
     isolation = DELETE_ISOLATION_LEVEL.of(metadata.properties)
-    carry_out(environment, target, change, plan, ReadSet(added=stored.read), isolation)
+    with in_either_order(environment, target):
+        carry_out(environment, target, change, plan, ReadSet(added=stored.read), isolation)
     return Counts(deleted=len(stored.matches.key_rows))

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from sqlext.catalog.identifier import TableIdentifier
+from sqlext.command.change.rerun_limit import has_reruns_left
 from sqlext.command.change.row_level import Target, commit_change, load_target
 from sqlext.command.dml.row_write import write_rows_to
 from sqlext.command.dml.write_mode import WriteMode, is_upsert, with_options
@@ -23,7 +24,6 @@ from sqlext.command.upsert.equality_columns import told_apart_by
 from sqlext.command.upsert.upsert import require_upsertable, upsert
 from sqlext.commit.action import Action
 from sqlext.errors import AnalysisError, ValidationConflict
-from sqlext.properties import MAX_RERUNS
 from sqlext.spark.query.store_assignment import align
 from sqlext.spark.session.session_settings import session_id
 from sqlext.spec.metadata.snapshot import Snapshot
@@ -69,23 +69,25 @@ class RoutedBatch:
         """Writes and commits the rows; does not commit if there are none.
 
         Raises as an INSERT does; AnalysisError STREAM_ROUTE_UNKNOWN, STREAM_ROUTE_COLUMNS or INVALID_STREAM_OPTION;
-        ValidationConflict STREAM_FENCED; and after `write.conflict.max-reruns` reruns TRANSACTION_CONFLICT or
-        TRANSACTION_READ_CONFLICT.
+        ValidationConflict STREAM_FENCED; and TRANSACTION_CONFLICT or TRANSACTION_READ_CONFLICT if no reruns are
+        left.
         """
         # Several queries read the rows: a checkpoint has them see equal ones.
         count, parts = self._parts(environment, self.rows.localCheckpoint())
         if not parts:
             return RoutedWrite(0, None, ())
-        runs = 0
+        reruns, first_ms = 0, 0
         while True:
             try:
                 commit, targets = self._commit(environment, spark, parts)
                 return RoutedWrite(count, commit, targets)
             except ValidationConflict as conflict:
-                runs += 1
-                most = MAX_RERUNS.of(self.target.table.metadata.properties)
-                if conflict.condition not in _OVERTAKEN or runs > most:
+                first_ms = first_ms or environment.clock()
+                since_ms = environment.clock() - first_ms
+                properties = self.target.table.metadata.properties
+                if conflict.condition not in _OVERTAKEN or not has_reruns_left(properties, reruns, since_ms):
                     raise
+                reruns += 1
 
     def _commit(
         self, environment: Environment, spark: SparkSession, parts: Mapping[TableName, DataFrame]

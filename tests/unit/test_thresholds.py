@@ -46,6 +46,8 @@ NO_THRESHOLDS = {
     # waits, and tries of what a conflict ended
     "compaction._TRIES",
     "rerun._RERUNS_AT_ONCE",
+    "rerun_limit._RERUNS",
+    "rerun_limit._SECONDS",
     "write_operation._PAUSE_S",
     # memory
     "rewrite_part._BATCHES_AHEAD",

@@ -33,7 +33,7 @@ def in_own_transaction(
 
     An error of `run` leaves the table as it was. With `appends_again` a statement that has only appended rows is not
     run again: its files are committed again to the newest version, whatever others have committed. Raises
-    ValidationConflict TRANSACTION_CONFLICT after `write.conflict.max-reruns` conflicts.
+    ValidationConflict TRANSACTION_CONFLICT if no reruns are left.
     """
     transaction = environment.catalogs.transaction
     if transaction is None:

@@ -13,6 +13,7 @@ from sqlext.catalog.catalog import LoadedTable
 from sqlext.command.change.destination import destination, written_branch
 from sqlext.command.change.given_identities import identities_to_give
 from sqlext.command.change.read_set import ReadSet
+from sqlext.command.change.rerun_limit import has_reruns_left
 from sqlext.command.changelog.changelog_recorder import recorder_of
 from sqlext.command.environment import Environment, StatementCommit
 from sqlext.command.write_operation import WriteOperation
@@ -26,7 +27,6 @@ from sqlext.commit.loop.transaction import CommitOutcome
 from sqlext.commit.snapshot.deletion_vectors import DeletedRows
 from sqlext.commit.state.identity_change import counting
 from sqlext.errors import AnalysisError, StaleRead, ValidationConflict
-from sqlext.properties import MAX_RERUNS
 from sqlext.scan.scan_plan import FileScanTask, deletes_all_rows
 from sqlext.spark.catalog.remembered_metadata import HeldMetadata
 from sqlext.spark.catalog.session_catalogs import TableVersion, handle_of
@@ -90,8 +90,8 @@ def commit_change(environment: Environment, target: Target, action: Action) -> C
     """Commits `action` to the target, together with the state of identity columns, the columns that the statement adds
     and the batch that it is; what came of it.
 
-    Raises BatchRanBefore if the target has the batch, and otherwise as `Environment.commit`, but no StaleRead after
-    `write.conflict.max-reruns` reruns: ValidationConflict.
+    Raises BatchRanBefore if the target has the batch, and otherwise as `Environment.commit`, but ValidationConflict in
+    the place of StaleRead if no reruns are left.
     """
     base, is_append = target.as_stored or target.table, isinstance(action, AppendFiles)
     action = counting(action, base.metadata, target.written_as)
@@ -128,9 +128,11 @@ def with_key(metadata: TableMetadata, ids: Sequence[int]) -> TableMetadata:
 
 
 def may_rerun(environment: Environment, target: Target) -> bool:
-    """Whether the statement has reruns left, by the target's `write.conflict.max-reruns`."""
-    runs_before = 0 if environment.overtaken is None else environment.overtaken.times
-    return runs_before < MAX_RERUNS.of(target.table.metadata.properties)
+    """Whether the statement has reruns left, see `rerun_limit`."""
+    overtaken, properties = environment.overtaken, target.table.metadata.properties
+    if overtaken is None:
+        return has_reruns_left(properties, 0, 0)
+    return has_reruns_left(properties, overtaken.times, environment.clock() - overtaken.first_ms)
 
 
 def load_target(environment: Environment, spark: SparkSession, name: TableName, branch: str | None = None) -> Target:

@@ -10,6 +10,7 @@ from pyspark.sql import SparkSession
 from sqlext.command.change.enforced_key import is_enforced
 from sqlext.command.change.explanation import Explanation
 from sqlext.command.change.read_set import read_set_of
+from sqlext.command.change.rerun_limit import told_limit
 from sqlext.command.change.row_change import conflict_scope
 from sqlext.command.change.row_level import Target
 from sqlext.command.compaction.compaction_candidates import compacts_itself
@@ -18,7 +19,6 @@ from sqlext.command.plan.change_plan import COPIES, Way
 from sqlext.commit.actions.consumer import stored_consumers
 from sqlext.commit.loop.conflict import SERIALIZABLE
 from sqlext.errors import AnalysisError, NotFoundError
-from sqlext.properties import MAX_RERUNS
 from sqlext.spark.session.session_settings import session_id
 from sqlext.spec.expression import AlwaysTrue, Predicate
 from sqlext.spec.field_path import path_text
@@ -83,9 +83,9 @@ def _conflict_lines(environment: Environment, explained: Explanation) -> Iterato
         yield "conflicts at COMMIT with every commit of others to the table since the transaction has read it"
         return
     yield f"conflicts with {_conflicts(explained)}"
-    reruns = MAX_RERUNS.of(explained.target.table.metadata.properties)
-    if _reads(explained) and reruns:
-        yield f"runs again after a conflict, at most {reruns} times (write.conflict.max-reruns)"
+    limit = told_limit(explained.target.table.metadata.properties)
+    if _reads(explained) and limit is not None:
+        yield f"runs again after a conflict, {limit}"
 
 
 def _reads(explained: Explanation) -> bool:

@@ -12,6 +12,7 @@ from sqlext.command.change.carry_out import PlannedChange
 from sqlext.command.change.change_facts import facts_of, source_size
 from sqlext.command.change.explanation import Explanation
 from sqlext.command.change.read_set import OWN_KEYS
+from sqlext.command.change.rerun import in_either_order
 from sqlext.command.change.row_change import RowChange
 from sqlext.command.change.row_level import Target, has_row_ids
 from sqlext.command.environment import Environment
@@ -51,7 +52,7 @@ def insert_on_conflict(
     """
     if _is_upsert(target, insert, conflict, is_case_sensitive(spark)):
         return replace_by_key(environment, spark, target, rows)
-    with _planned(environment, target, insert, conflict, rows) as planned:
+    with _planned(environment, target, insert, conflict, rows) as planned, in_either_order(environment, target):
         return planned.carry_out(environment, spark, target)
 
 

@@ -66,8 +66,8 @@ def returning(
 
     Raises as the statement and the list, UnsupportedError RETURNING_TOO_LONG for more rows than
     `sqlext.plan.preview-rows`, RETURNING_NOT_PAIRED, RETURNING_REFUSED for a subquery in a transaction, and
-    AnalysisError RETURNING_OTHER_COLUMNS; the table is then as it was. ValidationConflict TRANSACTION_CONFLICT after
-    `write.conflict.max-reruns` conflicts.
+    AnalysisError RETURNING_OTHER_COLUMNS; the table is then as it was. ValidationConflict TRANSACTION_CONFLICT if no
+    reruns are left.
     """
     if environment.is_in_transaction and ReturnedList(statement, Schema(())).has_subquery:
         reason = "it would see the change, which it does not see elsewhere. Read what it reads by a SELECT"

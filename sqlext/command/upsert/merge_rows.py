@@ -17,8 +17,9 @@ from sqlext.command.change.carry_out import PlannedChange
 from sqlext.command.change.change_facts import facts_of, source_size
 from sqlext.command.change.explanation import Explanation
 from sqlext.command.change.read_set import OWN_KEYS
+from sqlext.command.change.rerun import in_either_order
 from sqlext.command.change.row_change import RowChange
-from sqlext.command.change.row_level import Target, has_row_ids, may_rerun
+from sqlext.command.change.row_level import Target, has_row_ids
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
 from sqlext.command.plan.planner import plan_change
@@ -31,7 +32,6 @@ from sqlext.command.upsert.change_batch import (
     stored_columns,
 )
 from sqlext.commit.rules.merge_rules import merge_engine
-from sqlext.errors import StaleRead, ValidationConflict
 from sqlext.properties import MERGE_MODE
 from sqlext.spark.query.literal_plan import are_literals
 from sqlext.spark.query.temporary_relation import named_rows
@@ -66,15 +66,11 @@ def merge_rows(
     the engine does not accept, or whose order matters and is unknown; StaleRead if another commit changed a row with
     one of the keys, while reruns are left.
     """
-    with _planned(environment, target, engine, rows, isolation, in_order=in_order) as planned:
-        try:
-            return planned.carry_out(environment, spark, target)
-        except StaleRead:
-            raise
-        except ValidationConflict as conflict:
-            if conflict.condition != "WRITE_CONFLICT" or not may_rerun(environment, target):
-                raise
-            raise conflict.as_kind(StaleRead) from conflict
+    with (
+        _planned(environment, target, engine, rows, isolation, in_order=in_order) as planned,
+        in_either_order(environment, target),
+    ):
+        return planned.carry_out(environment, spark, target)
 
 
 def explain_merge_rows(

@@ -17,6 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlext.command.change.change_facts import size_when_asked
 from sqlext.command.change.explanation import Explanation
 from sqlext.command.change.read_set import OWN_KEYS
+from sqlext.command.change.rerun import in_either_order
 from sqlext.command.change.row_change import RowChange
 from sqlext.command.change.row_level import Target, has_row_ids
 from sqlext.command.environment import Environment
@@ -91,8 +92,9 @@ def replace_by_key(
     if collected is not None:
         if own is not None and own.way is Way.EQUALITY:
             return upsert_given(environment, target, collected)
-        return replace_given(environment, target, collected, rows, isolation)
-    with _planned(environment, target, batch(), facts, isolation) as change:
+        with in_either_order(environment, target):
+            return replace_given(environment, target, collected, rows, isolation)
+    with _planned(environment, target, batch(), facts, isolation) as change, in_either_order(environment, target):
         return change.carry_out(environment, spark, target)
 
 

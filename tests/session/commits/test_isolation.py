@@ -43,6 +43,12 @@ PUT_5_21, PUT_6_22, PUT_23_21 = (_merge(keys, PUT) for keys in ("5, 21", "6, 22"
 PUT_ALL = f"MERGE INTO {{t}} AS t USING (SELECT part, id, v FROM {{t}}) AS s ON t.part = s.part AND t.id = s.id {PUT}"
 NEW_21, NEW_22 = (_merge(keys, "WHEN NOT MATCHED THEN INSERT *") for keys in ("21", "22"))
 CHANGE_5 = _merge("5, 30", "WHEN MATCHED AND t.v > 1000 THEN DELETE WHEN NOT MATCHED THEN INSERT *")
+UPSERT_5_21 = "UPSERT INTO {t} VALUES ('a', 5, 70), ('a', 21, 70)"
+UPSERT_23_21 = "UPSERT INTO {t} VALUES ('a', 23, 80), ('a', 21, 80)"
+UPSERT_OF_ROWS = "UPSERT INTO {t} SELECT part, id, v + 1 FROM {t} WHERE id = 5"
+ADD_ON_CONFLICT = (
+    "INSERT INTO {t} AS t VALUES ('a', 5, 7), ('a', 21, 7) ON CONFLICT (part, id) DO UPDATE SET v = t.v + excluded.v"
+)
 
 # The statement, the one that overtakes it, what becomes of it when serializable, and under snapshot isolation.
 CASES = [
@@ -135,6 +141,13 @@ OVERTAKEN = [
     (CHANGE_5, UPDATE_5, "merge-on-read"),
     (PUT_ALL, APPEND_B, "merge-on-read"),
     (PUT_5_21, OVERWRITE_A, "merge-on-read"),
+    (UPSERT_5_21, UPDATE_5, "merge-on-read"),
+    (UPSERT_5_21, DELETE_5, "merge-on-read"),
+    (UPSERT_5_21, UPSERT_23_21, "merge-on-read"),
+    (UPSERT_5_21, UPSERT_23_21, "copy-on-write"),
+    (ADD_ON_CONFLICT, UPSERT_5_21, "merge-on-read"),
+    (ADD_ON_CONFLICT, ADD_ON_CONFLICT, "merge-on-read"),
+    (UPSERT_OF_ROWS, UPSERT_5_21, "merge-on-read"),
     (UPDATE_5.replace("id = 5", "id IN (5, 6)"), UPDATE_6, "copy-on-write"),
 ]
 

@@ -198,7 +198,7 @@ def test_a_statement_is_overtaken_until_its_reruns_are_used_up(lake: Lake) -> No
     with pytest.raises(StaleRead) as stale:
         commit_change(lake.environment, before, delta)
     for times, kind in ((9, StaleRead), (10, ValidationConflict)):
-        environment = replace(lake.environment, overtaken=Rerun(stale.value, times))
+        environment = replace(lake.environment, overtaken=Rerun(stale.value, times, 0))
         with pytest.raises(ValidationConflict) as refusal:
             commit_change(environment, before, delta)
         assert type(refusal.value) is kind
