@@ -12,7 +12,8 @@ from collections.abc import Mapping
 
 from sqlext.properties import MAX_RERUNS
 
-_RERUNS, _SECONDS = 10, 30
+_RERUNS = 10
+_SECONDS = 30
 
 
 def has_reruns_left(properties: Mapping[str, str], reruns: int, since_conflict_ms: int) -> bool:

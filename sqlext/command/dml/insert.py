@@ -12,10 +12,11 @@ from pyspark.sql import DataFrame, SparkSession
 from sqlext.command.change.change_facts import source_size
 from sqlext.command.change.enforced_key import is_enforced
 from sqlext.command.change.explanation import Explanation
+from sqlext.command.change.rerun import in_either_order
 from sqlext.command.change.row_level import Target, load_target
 from sqlext.command.change.schema_evolution import grown_for_rows, merges_schema
 from sqlext.command.dml.literal_insert import append_literals, literal_rows
-from sqlext.command.dml.literal_upsert import plan_of_given, takes_whole_rows
+from sqlext.command.dml.literal_upsert import plan_of_given, takes_whole_rows, upsert_literals
 from sqlext.command.dml.on_conflict import explain_on_conflict, insert_on_conflict, require_key_named
 from sqlext.command.dml.row_write import explained_source, write_rows_to
 from sqlext.command.dml.static_partition import replaced_partition, require_constants, static_partition
@@ -26,7 +27,6 @@ from sqlext.command.outcome import Counts, Outcome
 from sqlext.command.plan.change_plan import ChangePlan, Way
 from sqlext.command.plan.planner import plan_insert
 from sqlext.command.upsert.change_batch import align_changes, row_kind_column
-from sqlext.command.upsert.equality import upsert_given
 from sqlext.command.upsert.equality_columns import told_apart_by
 from sqlext.command.upsert.upsert import explain_upsert, require_upsertable, upsert
 from sqlext.errors import AnalysisError
@@ -94,7 +94,8 @@ class _Literals:
 
     def carry_out(self, environment: Environment, spark: SparkSession) -> Counts:
         if self.upserts:
-            return upsert_given(environment, self.target, self.rows, distinct_keys=True)
+            with in_either_order(environment, self.target):
+                return upsert_literals(environment, self.target, self.plan, self.rows)
         return Counts(inserted=append_literals(environment, spark, self.target, self.rows))
 
     def explained(self, environment: Environment, spark: SparkSession) -> Explanation:
@@ -194,14 +195,14 @@ def _literals(
     target, upserts = bound.target, bound.upserts
     if bound.evolving or (upserts and not takes_whole_rows(target)):
         return None
+    rows = literal_rows(spark, statement, bound.query, target)
+    if rows is None:
+        return None
     if upserts:
         plan = plan_of_given(environment, target)
     else:
         plan = plan_insert(environment.planning, is_given=True, is_enforced=is_enforced(target.table.metadata))
     if plan is None or not plan.writer.given:
-        return None
-    rows = literal_rows(spark, statement, bound.query, target)
-    if rows is None:
         return None
     return _Literals(plan, target, rows, upserts, lambda: _source(environment, spark, statement, bound))
 

@@ -7,18 +7,23 @@ import pyarrow as pa
 from sqlext.command.change.row_level import Target
 from sqlext.command.dml.literal_rows import literals_in_columns
 from sqlext.command.environment import Environment
-from sqlext.command.plan.change_plan import ChangePlan
+from sqlext.command.outcome import Counts
+from sqlext.command.plan.change_plan import ChangePlan, Way
 from sqlext.command.plan.facts import SourceSize
 from sqlext.command.plan.planner import plan_change
 from sqlext.command.upsert.change_batch import has_order_or_kinds
+from sqlext.command.upsert.equality import upsert_given
 from sqlext.command.upsert.input_changelog import stores_input
 from sqlext.command.upsert.key_facts import key_facts_of
+from sqlext.command.upsert.look_up import replace_given
+from sqlext.commit.loop.conflict import SNAPSHOT
 from sqlext.commit.rules.merge_rules import has_merge_engine
 from sqlext.spec.types import DateType, IntegerType, LongType, StringType, Type
 from sqlext.sql.lowering.key_upsert import KeyUpsert
 from sqlext.sql.statements.statement import Merge
 from sqlext.sql.tokens.literal_query import LiteralQuery, literal_query
 from sqlext.sql.tokens.plain_literal import LiteralKind
+from sqlext.write.distinct_keys import require_distinct
 
 # By kind of literal, types of key columns that a literal equals before its cast to the type exactly if it does after.
 _COMPARED_ALIKE: dict[LiteralKind, tuple[type[Type], ...]] = {
@@ -42,9 +47,20 @@ def plan_of_given(environment: Environment, target: Target) -> ChangePlan | None
 
     None if the chosen plan needs Spark.
     """
-    facts = key_facts_of(environment, target, lambda: SourceSize(0), is_given=True)
+    facts = key_facts_of(environment, target, lambda: SourceSize(0, is_small=True), is_given=True)
     plan = plan_change(facts, environment.planning)
     return plan if plan.writer.given else None
+
+
+def upsert_literals(
+    environment: Environment, target: Target, plan: ChangePlan, rows: pa.Table, isolation: str = SNAPSHOT
+) -> Counts:
+    """Writes and commits the rows, by a plan of `plan_of_given`. Raises DataError DUPLICATE_KEY."""
+    if plan.way is Way.EQUALITY:
+        return upsert_given(environment, target, rows, distinct_keys=True)
+    keys = rows.select([field.name for field in target.table.metadata.schema().identifier_fields])
+    require_distinct(keys, str(target.name))
+    return replace_given(environment, target, rows, None, isolation)
 
 
 def literal_source(merge: Merge) -> LiteralQuery | None:

@@ -17,19 +17,18 @@ from sqlext.command.change.read_set import OWN_KEYS, ConflictScope
 from sqlext.command.change.row_change import RowChange
 from sqlext.command.change.row_level import Target, has_row_ids, load_target
 from sqlext.command.change.schema_evolution import changes_for_merge, grown
-from sqlext.command.dml.literal_upsert import literal_source, merged_literals, plan_of_given
+from sqlext.command.dml.literal_upsert import literal_source, merged_literals, plan_of_given, upsert_literals
 from sqlext.command.environment import Environment
 from sqlext.command.maintenance.care import care_after_commit
 from sqlext.command.outcome import Counts, Outcome
 from sqlext.command.plan.change_plan import ChangePlan
 from sqlext.command.plan.planner import plan_change
 from sqlext.command.upsert.change_batch import ChangeBatch, has_order_or_kinds, own_kind_column, plain_batch
-from sqlext.command.upsert.equality import upsert_given
 from sqlext.command.upsert.key_facts import key_facts_of
 from sqlext.command.upsert.keyed_change import KeyedChange
 from sqlext.command.upsert.upsert import explain_replace_by_key, replace_by_key
 from sqlext.errors import AnalysisError
-from sqlext.properties import MERGE_CARDINALITY, MERGE_ISOLATION_LEVEL, MERGE_MODE, UPSERT_MODE
+from sqlext.properties import MERGE_CARDINALITY, MERGE_ISOLATION_LEVEL, MERGE_MODE
 from sqlext.spark.catalog.data_type import schema_to_spark
 from sqlext.spark.query.driver_rows import estimate
 from sqlext.spark.query.lowered_sql import log_lowered, lowered_query
@@ -51,15 +50,16 @@ _INTEGRAL = {"tinyint", "smallint", "int", "bigint"}
 
 @dataclass(frozen=True, slots=True)
 class _GivenRows:
-    """A key upsert of literals by equality deletes, without Spark."""
+    """A key upsert of literals, without Spark."""
 
     plan: ChangePlan
     rows: pa.Table
     lowered: str
+    isolation: str
 
     def carry_out(self, environment: Environment, spark: SparkSession, target: Target) -> Counts:
         log_lowered(self.lowered)
-        return upsert_given(environment, target, self.rows, distinct_keys=True)
+        return upsert_literals(environment, target, self.plan, self.rows, self.isolation)
 
     def explained(self, environment: Environment, spark: SparkSession, target: Target) -> Explanation:
         return Explanation(target, self.plan, lowered_query(spark, self.lowered), expected_rows=self.rows.num_rows)
@@ -160,7 +160,7 @@ def _require_no_upsert(
 
 
 def _given_rows(environment: Environment, spark: SparkSession, target: Target, statement: Merge) -> _GivenRows | None:
-    if statement.evolving or UPSERT_MODE.of(target.table.metadata.properties) != "equality" or not is_ansi(spark):
+    if statement.evolving or not is_ansi(spark):
         return None
     literals = literal_source(statement)
     if literals is None or has_order_or_kinds(target, literals.names):
@@ -171,7 +171,8 @@ def _given_rows(environment: Environment, spark: SparkSession, target: Target, s
     plan = None if rows is None else plan_of_given(environment, target)
     if upsert is None or rows is None or plan is None:
         return None
-    return _GivenRows(plan, rows, lower_upsert_source(upsert))
+    isolation = MERGE_ISOLATION_LEVEL.of(target.table.metadata.properties)
+    return _GivenRows(plan, rows, lower_upsert_source(upsert), isolation)
 
 
 def _planned_upsert(

@@ -160,12 +160,14 @@ def _look_up(facts: ChangeFacts, planning: Planning) -> _Candidate | None:
         reason = "the source may have few rows"
     limits = [] if tried >= ALL_ROWS else [f"{tried:,} rows"]
     when = f"if the source has more than {' or '.join([*limits, f'{planning.thresholds.driver_bytes:,} bytes'])}"
+    rewrites = _rewrites(otherwise, planning)
+    given = key.is_given and rewrites is None
     plan = ChangePlan(
         Way.LOOK_UP,
         _of_key(facts, key, reason),
-        Writer(planning.thresholds.driver_bytes, tried),
-        too_many=Alternative(when, otherwise),
-        rewrites=_rewrites(otherwise, planning),
+        Writer(planning.thresholds.driver_bytes, tried, given=given),
+        too_many=None if given else Alternative(when, otherwise),
+        rewrites=rewrites,
     )
     may_be_chosen = size.is_small or (size.may_be_few and otherwise.way is not Way.AUTO)
     return _Candidate(plan, may_be_chosen and otherwise.way not in COPIES)

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from sqlext.command.change.auto import rewrites_files
 from sqlext.command.change.checked_rows import with_violations
 from sqlext.command.change.distribution import arrangement
-from sqlext.command.change.read_set import ConflictScope, read_set_of
+from sqlext.command.change.read_set import ConflictScope, ReadSet, read_set_of
 from sqlext.command.change.row_level import Target, commit_change, has_row_ids, row_delta
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
@@ -74,9 +74,10 @@ def upsert_by_lookup(
 
 
 def replace_given(
-    environment: Environment, target: Target, rows: pa.Table, source: DataFrame, isolation: str
+    environment: Environment, target: Target, rows: pa.Table, source: DataFrame | None, isolation: str
 ) -> Counts:
-    """Upserts `rows`, which the driver has from `source`, in the table's columns. No two have the same key."""
+    """Upserts `rows`, which the driver has from `source`, in the table's columns; None: they are literals. No two have
+    the same key."""
     operation = begin_write(target.written_as, target.version.io, str(target.name), environment.rng)
     return _replace_found(environment, target, operation, as_updates(rows), source, isolation)
 
@@ -86,7 +87,7 @@ def _replace_found(
     target: Target,
     operation: WriteOperation,
     rows: pa.Table,
-    source: DataFrame,
+    source: DataFrame | None,
     isolation: str,
     otherwise: Callable[[Mapping[str, BitMap64]], Counts | None] = lambda _: None,
 ) -> Counts:
@@ -115,7 +116,9 @@ def _replace_found(
         written = replace(written, positions=matches.positions)
         # The source is no join with the target: its scans of the target, if any, are reads of its own.
         scope = ConflictScope(removed_if_changed=False, keys_unique=True)
-        read_set = read_set_of(source, target.version, scope, target.overtaken)
+        read_set = ReadSet(keys_unique=True)
+        if source is not None:
+            read_set = read_set_of(source, target.version, scope, target.overtaken)
         delta = row_delta(environment, target, operation, written, read_set=read_set, isolation=isolation)
     if delta is not None:
         commit_change(environment, target, delta)

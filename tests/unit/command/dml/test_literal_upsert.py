@@ -41,9 +41,18 @@ def test_rows_of_which_nothing_else_is_to_be_known(lake: Lake, properties: str, 
     assert takes_whole_rows(lake.target()) is whole
 
 
-@pytest.mark.parametrize(("mode", "way"), [("equality", Way.EQUALITY), ("resolved", None)])
-def test_the_driver_takes_literals_that_need_no_look_at_the_target(lake: Lake, mode: str, way: Way | None) -> None:
-    lake.create(KEYED.format(mode))
+@pytest.mark.parametrize(
+    ("properties", "way"),
+    [
+        ("equality", Way.EQUALITY),
+        ("resolved", Way.LOOK_UP),
+        ("resolved', 'write.merge.mode'='copy-on-write", None),
+        ("resolved', 'write.merge.mode'='auto", None),
+        ("resolved', 'format-version'='1", None),
+    ],
+)
+def test_the_driver_takes_literals_whose_keys_it_can_look_up(lake: Lake, properties: str, way: Way | None) -> None:
+    lake.create(KEYED.format(properties))
     plan = plan_of_given(lake.environment, lake.target())
     assert (None if plan is None else plan.way) is way
 
