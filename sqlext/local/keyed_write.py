@@ -137,7 +137,7 @@ def _by_position(
     replaced, first = np.unique(matches.key_rows, return_index=True)
     ids = None
     if has_row_ids(target):
-        found = row_ids(target.version.io, stored.plan, matches)
+        found = row_ids(target.version.io, stored.plan, matches.positions)
         by_key = np.full(keyed.rows.num_rows, -1, np.int64)
         by_key[replaced] = first
         chosen = by_key[updates]

@@ -5,7 +5,7 @@ It serves changes that are small compared to their table.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy
@@ -92,10 +92,11 @@ def stored_keys(io: FileIO, location: str, field_ids: Sequence[int], names: Sequ
     return pa.table(columns, names=list(names))
 
 
-def row_ids(io: FileIO, plan: ScanPlan, matches: KeyMatches) -> pa.Array:
-    """The row id of each match, in order; null in a file without row ids (spec: Row Lineage). Raises as `find_keys`."""
+def row_ids(io: FileIO, plan: ScanPlan, positions: Mapping[str, BitMap64]) -> pa.Array:
+    """The row id at each position of these data files, in order; null in a file without row ids (spec: Row Lineage).
+    Raises as `find_keys`."""
     files = {task.file.file_path: task.file for task in plan.tasks}
-    found = [_row_ids(io, files[path], positions) for path, positions in matches.positions.items()]
+    found = [_row_ids(io, files[path], own) for path, own in positions.items()]
     return pa.concat_arrays(found) if found else pa.array([], pa.int64())
 
 

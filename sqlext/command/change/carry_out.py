@@ -14,17 +14,30 @@ from sqlext.command.change.explanation import Explanation
 from sqlext.command.change.insert_only import insert_only
 from sqlext.command.change.merge_on_read import complete_by_tasks, merge_on_read
 from sqlext.command.change.metadata_delete import delete_everything, metadata_delete
+from sqlext.command.change.named_rows import change_named_rows
 from sqlext.command.change.row_change import CarryOut, KeyHasCopies, RowChange, change_query, with_copies
 from sqlext.command.change.row_level import Target
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
-from sqlext.command.plan.change_plan import READ_BY_TASKS, ChangePlan, Way
+from sqlext.command.plan.change_plan import READ_BY_TASKS, ChangePlan, Way, Writer
 from sqlext.spark.query.few_joined_rows import is_tried
+from sqlext.spark.query.lowered_sql import log_lowered
+
+
+def _change_by_key(
+    environment: Environment, spark: SparkSession, target: Target, change: RowChange, writer: Writer
+) -> Counts:
+    """See `change_named_rows`."""
+    assert change.named is not None
+    log_lowered(change.lowered)
+    return change_named_rows(environment, target, change.named, change.isolation)
+
 
 _WAYS: Mapping[Way, CarryOut] = {
     Way.DELETE_ALL: delete_everything,
     Way.METADATA_DELETE: metadata_delete,
     Way.PARTIAL_METADATA_DELETE: metadata_delete,
+    Way.NAMED_KEYS: _change_by_key,
     Way.INSERT_ONLY: insert_only,
     Way.COPY_ON_WRITE: copy_on_write,
     Way.COPY_BY_QUERY: copy_by_query,

@@ -13,6 +13,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from sqlext.command.change.checked_rows import with_violations
 from sqlext.command.change.enforced_key import is_enforced
+from sqlext.command.change.named_rows import NamedRows
 from sqlext.command.change.read_set import SCANNED_ROWS, ConflictScope
 from sqlext.command.change.row_level import Target
 from sqlext.command.environment import Environment
@@ -44,7 +45,8 @@ class RowChange:
     such rows. `shows_matches`: the SELECT also has matched rows that stay, once for each matching source row.
     `distinct_keys`: rows are distributed by key, and no two source rows may have the same key. `keeps_keys`: each new
     row has the key of the row that it replaces. `row_filter` selects exactly the rows of a DELETE; None if it cannot be
-    expressed. `one_copy`: a SELECT, at higher cost, for a table with several rows of a key: it replaces one and deletes
+    expressed. `named`: the same rows as literals, and what they are assigned, if the statement consists of literals.
+    `one_copy`: a SELECT, at higher cost, for a table with several rows of a key: it replaces one and deletes
     the others. `kept_columns` are not assigned: new rows have the values of the replaced rows. `query` is `lowered` as
     analysed by Spark; None before that. `gives_rows`: new rows are those of a source, as in an UPSERT, so that one that
     replaces another has no values of it in identity columns. `sent_bytes`: Spark sends the rows of the joined source to
@@ -59,6 +61,7 @@ class RowChange:
     keeps_keys: bool = False
     scope: ConflictScope = SCANNED_ROWS
     row_filter: Predicate | None = None
+    named: NamedRows | None = None
     one_copy: str | None = None
     kept_columns: tuple[str, ...] = ()
     query: DataFrame | None = None

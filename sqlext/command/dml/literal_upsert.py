@@ -18,19 +18,11 @@ from sqlext.command.upsert.key_facts import key_facts_of
 from sqlext.command.upsert.look_up import replace_given
 from sqlext.commit.loop.conflict import SNAPSHOT
 from sqlext.commit.rules.merge_rules import has_merge_engine
-from sqlext.spec.types import DateType, IntegerType, LongType, StringType, Type
 from sqlext.sql.lowering.key_upsert import KeyUpsert
 from sqlext.sql.statements.statement import Merge
 from sqlext.sql.tokens.literal_query import LiteralQuery, literal_query
-from sqlext.sql.tokens.plain_literal import LiteralKind
+from sqlext.sql.tokens.plain_literal import compares_as_stored
 from sqlext.write.distinct_keys import require_distinct
-
-# By kind of literal, types of key columns that a literal equals before its cast to the type exactly if it does after.
-_COMPARED_ALIKE: dict[LiteralKind, tuple[type[Type], ...]] = {
-    "whole": (IntegerType, LongType),
-    "text": (StringType,),
-    "date": (DateType,),
-}
 
 
 def takes_whole_rows(target: Target) -> bool:
@@ -85,7 +77,6 @@ def merged_literals(target: Target, upsert: KeyUpsert, literals: LiteralQuery) -
         return None
     places = {field.id: columns[upsert.values[field.name]] for field in schema.fields}
     for key in schema.identifier_fields:
-        kinds = {row[places[key.id]].kind for row in literals.rows}
-        if not all(isinstance(key.type, _COMPARED_ALIKE.get(kind, ())) for kind in kinds):
+        if not all(compares_as_stored(row[places[key.id]], key.type) for row in literals.rows):
             return None
     return literals_in_columns(target, literals, list(places.values()))

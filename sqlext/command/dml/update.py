@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cache
 
 from pyspark.sql import SparkSession
 
 from sqlext.command.change.carry_out import PlannedChange
 from sqlext.command.change.change_facts import facts_of
+from sqlext.command.change.named_rows import are_found, named_rows
 from sqlext.command.change.row_change import RowChange
 from sqlext.command.change.row_level import Target, has_row_ids, load_target
 from sqlext.command.environment import Environment
@@ -17,7 +19,7 @@ from sqlext.command.plan.planner import plan_change
 from sqlext.properties import UPDATE_ISOLATION_LEVEL, UPDATE_MODE
 from sqlext.scan.filter.row_estimate import expected_rows
 from sqlext.spark.query.lowered_sql import lowered_change
-from sqlext.spark.query.store_assignment import require_strict_policy
+from sqlext.spark.query.store_assignment import is_ansi, require_strict_policy
 from sqlext.spark.scan.exact_filter import exact_filter
 from sqlext.spark.scan.rows_of_keys import keys_sought
 from sqlext.spark.session.session_settings import is_case_sensitive
@@ -55,8 +57,11 @@ def planned_update(
         row_ids=has_row_ids(target),
         case_sensitive=exact,
     )
-    query = None if statement.where is None else lowered_change(spark, lowered)
+    named = named_rows(target, statement, case_sensitive=exact) if is_ansi(spark) else None
+    query = None if statement.where is None or named is not None else lowered_change(spark, lowered)
     row_filter = None if query is None else exact_filter(spark, query, schema)
+    if named is not None:
+        row_filter = named.predicate
     guessed, by_key = None, False
     if row_filter is not None:
         files = [task.file for task in environment.scans.plan(target.version, row_filter).tasks]
@@ -67,6 +72,7 @@ def planned_update(
         UPDATE_ISOLATION_LEVEL.of(target.table.metadata.properties),
         keeps_keys=keeps_keys(statement, schema, case_sensitive=exact),
         kept_columns=tuple(name for name in kept if name not in generated),
+        named=named,
         query=query,
     )
     facts = replace(
@@ -74,6 +80,7 @@ def planned_update(
         expected_rows=guessed,
         keeps_columns=bool(change.kept_columns) and not by_key,
         in_scan_order=lambda: not (by_key or _has_subquery(statement)),
+        finds_keys=cache(lambda: named is not None and are_found(environment, target, named)),
     )
     return target, PlannedChange(plan_change(facts, environment.planning), change, facts.expected_rows)
 

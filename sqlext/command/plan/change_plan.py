@@ -31,6 +31,9 @@ class Way(Enum):
     LOOK_UP = "look-up"
     """The driver looks up the source's keys in the table, and deletes the rows by position."""
 
+    NAMED_KEYS = "named keys"
+    """The driver looks up the keys that a condition names, and deletes or replaces the rows by position."""
+
     INSERT_ONLY = "insert-only"
     """New rows are appended, after a query has found that they match no target row."""
 
@@ -73,6 +76,7 @@ _SHOWN = {
     Way.PARTIAL_METADATA_DELETE: "metadata and merge-on-read",
     Way.EQUALITY: "key upsert by equality deletes",
     Way.LOOK_UP: "key upsert by position",
+    Way.NAMED_KEYS: "merge-on-read by key",
     Way.COPY_BY_QUERY: "copy-on-write by a query",
     Way.COMPLETED_BY_TASKS: "merge-on-read completed by tasks",
 }

@@ -91,7 +91,8 @@ class ChangeFacts:
     can read from the data files, as far as the table's schema and sort order tell. `in_scan_order`: whether the query
     gives the rows of a file one after the other, by position. `shuffles_source`: the table is joined with a source that
     Spark does not expect to be small enough to send it to all tasks. `covered`: for a DELETE whose condition metadata
-    can decide. `deletes_all`: a DELETE without condition.
+    can decide. `finds_keys`: whether the condition names keys that the driver looks up in less time than a query takes.
+    `deletes_all`: a DELETE without condition.
     `copied_by_query`: why tasks cannot copy files with the change; None if they can, as far as the table's schema and
     sort order tell.
     """
@@ -109,5 +110,6 @@ class ChangeFacts:
     only_deletes: bool = False
     deletes_all: bool = False
     covered: CoveredFiles | None = None
+    finds_keys: Callable[[], bool] = lambda: False
     key: KeyFacts | None = None
     copied_by_query: Callable[[], str | None] = lambda: None

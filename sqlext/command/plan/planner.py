@@ -173,6 +173,15 @@ def _look_up(facts: ChangeFacts, planning: Planning) -> _Candidate | None:
     return _Candidate(plan, may_be_chosen and otherwise.way not in COPIES)
 
 
+def _named_keys(facts: ChangeFacts, planning: Planning) -> _Candidate | None:
+    marks = facts.format_version > 1 and facts.mode.value == Way.MERGE_ON_READ.value
+    if not marks or planning.in_tasks or not facts.finds_keys():
+        return None
+    reason = f"{facts.mode.reason}; the condition names rows by their keys"
+    writer = Writer(planning.thresholds.driver_bytes, given=True)
+    return _Candidate(ChangePlan(Way.NAMED_KEYS, reason, writer, has_new_rows=not facts.only_deletes), True)
+
+
 def _insert_only(facts: ChangeFacts, planning: Planning) -> _Candidate | None:
     if not facts.only_inserts:
         return None
@@ -258,6 +267,7 @@ _RULES: Sequence[tuple[Way, _Rule]] = (
     (Way.METADATA_DELETE, _covered),
     (Way.EQUALITY, _equality),
     (Way.LOOK_UP, _look_up),
+    (Way.NAMED_KEYS, _named_keys),
     (Way.INSERT_ONLY, _insert_only),
     *_MODES,
 )

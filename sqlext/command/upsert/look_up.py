@@ -107,7 +107,7 @@ def _replace_found(
         return done
     updates = operations.to_numpy() != DELETE
     with operation.cleaned_on_failure():
-        replaced_ids = row_ids(target.version.io, plan, matches) if has_row_ids(target) else None
+        replaced_ids = row_ids(target.version.io, plan, matches.positions) if has_row_ids(target) else None
         write_plan = operation.plan if replaced_ids is None else operation.plan.with_row_ids()
         task = write_rows(write_plan, task_identity=task_identity)
         changed = rows.drop_columns(rows.column_names[:1])

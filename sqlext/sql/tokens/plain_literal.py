@@ -18,6 +18,7 @@ from sqlext.spec.types import (
     LongType,
     NestedField,
     StringType,
+    Type,
 )
 
 LiteralKind: TypeAlias = Literal["null", "boolean", "date", "text", "whole", "decimal", "double"]
@@ -52,6 +53,12 @@ _CASTS: Final[Mapping[str, tuple[LiteralKind, re.Pattern[str]]]] = {
 }
 
 _TYPES: Final = (BooleanType, DateType, DecimalType, DoubleType, IntegerType, LongType, StringType)
+# By kind of literal, types of columns that a literal equals before its cast to the type exactly if it does after.
+_COMPARED_ALIKE: Final[Mapping[LiteralKind, tuple[type[Type], ...]]] = {
+    "whole": (IntegerType, LongType),
+    "text": (StringType,),
+    "date": (DateType,),
+}
 _INT: Final = range(-(2**31), 2**31)
 _LONG: Final = range(-(2**63), 2**63)
 
@@ -117,6 +124,11 @@ def column_value(literal: PlainLiteral, field: NestedField) -> Any:
         case DecimalType(precision=precision, scale=scale), "whole" | "decimal" if _fits(text, precision, scale):
             return Decimal(text)
     raise ValueError(literal, field)
+
+
+def compares_as_stored(literal: PlainLiteral, type: Type) -> bool:
+    """Whether a column of the type equals the literal exactly if it equals the literal's value in the column."""
+    return isinstance(type, _COMPARED_ALIKE.get(literal.kind, ()))
 
 
 def _fits(text: str, precision: int, scale: int) -> bool:
