@@ -232,8 +232,9 @@ class ObjectStoreIO:
         settings = self._settings
         given: dict[str, Any] = {}
         if settings.endpoint is not None:
-            given["endpoint"] = settings.endpoint.rstrip("/")
-            given["client_options"] = {"allow_http": settings.endpoint.startswith("http:")}
+            endpoint = settings.endpoint.strip().rstrip("/")
+            given["endpoint"] = endpoint
+            given["client_options"] = {"allow_http": endpoint.lower().startswith("http:")}
         if settings.region is not None:
             given["region"] = settings.region
         if settings.path_style is not None:
