@@ -63,6 +63,8 @@ READ: Mapping[str, tuple[str, ...]] = {
 }
 """The options that each kind of catalog reads, beside `table-default.<property>` and, of a REST catalog,
 `header.<name>`."""
+PLACE = "filesystem"
+"""The kind whose options are those of the store of a table that is named by its place."""
 
 # Of Iceberg's names below one may be a pattern, see `name_pattern`.
 # These tune its caches, pools, locks and metrics: none of them changes what statements do.

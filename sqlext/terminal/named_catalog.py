@@ -11,6 +11,7 @@ from pathlib import Path
 import typer
 
 from sqlext.catalog.catalog import Catalog, LoadedTable
+from sqlext.catalog.catalog_options import PLACE, require_known_values
 from sqlext.catalog.catalog_settings import open_catalog
 from sqlext.catalog.catalog_uri import is_database, options_of_uri
 from sqlext.catalog.identifier import Namespace, TableIdentifier, name_parts, quoted, version_in_name
@@ -109,7 +110,9 @@ class NamedCatalog:
         NotFoundError, and errors of the catalog.
         """
         if is_place(text):
-            io = SchemeIO(s3_settings(self._options or {}))
+            options = self._options or {}
+            require_known_values(self._name or DEFAULT_NAME, PLACE, options)
+            io = SchemeIO(s3_settings(options))
             table = load_static_table(text, io)
             return NamedTable(text, None, table, _snapshot(text, table.metadata, version, at), io)
         identifier, table, named = self._located(self.identifier(text))

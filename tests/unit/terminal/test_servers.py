@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+import sqlext.local
 from catalog.rest_model_server import RestModelServer
 from catalog.s3_server import Answer, Application, S3Server
 from small_tables import ORDERS, SCHEMA
@@ -16,6 +17,7 @@ from sqlext.catalog.catalog import Catalog
 from sqlext.catalog.catalog_settings import open_catalog
 from sqlext.commit.actions.table_creation import CreateTable
 from sqlext.commit.loop.transaction import commit
+from sqlext.errors import AnalysisError
 from sqlext.spec.partition_spec import UNPARTITIONED
 from sqlext.spec.sort_order import UNSORTED
 from unit.terminal.command_line import CommandLine
@@ -93,3 +95,14 @@ def test_keys_that_only_read_are_enough_to_look(
         assert run(command, "db.orders").out
     assert run("tables", "--details", "--json").document[0]["name"] == "db.orders"
     assert "STORAGE_ACCESS_DENIED" in run("fsck", "db.orders", "--repair", code=1).error
+
+
+def test_an_endpoint_that_is_no_address_is_told_for_a_place_too(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    run = CommandLine(monkeypatch, capsys, "s3://bucket/w")
+    monkeypatch.setenv("SQLEXT_OPTIONS", "s3.endpoint=localhost:9000")
+    for asked in ("db.orders", "s3://bucket/w/db/orders"):
+        assert run("describe", asked, code=1).error.startswith("CATALOG_OPTION_INVALID")
+    with pytest.raises(AnalysisError, match="CATALOG_OPTION_INVALID"):
+        sqlext.local.open("s3://bucket/w", {"s3.endpoint": "localhost:9000"})
