@@ -142,7 +142,7 @@ def open(
     if isinstance(source, Mapping):
         return _of_options({**source, **given}, name)
     text = os.fspath(source)
-    told = options_of_uri(text, name or _DEFAULT_NAME)
+    told = options_of_uri(text)
     if told is not None:
         return _of_options({**told, **given}, name)
     if not text.strip():

@@ -145,7 +145,7 @@ def named_catalog(text: str | None, given: Iterable[str], name: str | None) -> N
     """
     options = dict(_option(one) for one in given)
     if text is not None:
-        options = {**(options_of_uri(text, name or DEFAULT_NAME) or {"type": "hadoop", "warehouse": text}), **options}
+        options = {**(options_of_uri(text) or {"type": "hadoop", "warehouse": text}), **options}
     if is_database(options):
         # A look at a database makes no tables in it.
         options.setdefault(_INIT, "false")

@@ -34,10 +34,6 @@ _CREATE_DROPPED = (
     " metadata_location VARCHAR(1000) NOT NULL, dropped_at_ms BIGINT NOT NULL,"
     " PRIMARY KEY (catalog_name, metadata_location))"
 )
-_NO_CATALOG = (
-    "the database has no table iceberg_tables; check its name, or open it once to write, which makes the table unless"
-    " jdbc.init-catalog-tables is false"
-)
 _ADD_TYPE = "ALTER TABLE iceberg_tables ADD COLUMN iceberg_type VARCHAR(5)"
 _OF_NAME = "catalog_name = ? AND table_namespace = ? AND table_name = ?"
 _OF_NAMESPACE = "catalog_name = ? AND namespace = ?"
@@ -79,7 +75,12 @@ class CatalogRecords:
                     raise
             columns = database.columns("iceberg_tables")
         if not columns:
-            raise StorageError("CATALOG_FAILURE", name=catalog_name, reason=_NO_CATALOG)
+            raise StorageError(
+                "CATALOG_FAILURE",
+                name=catalog_name,
+                reason="the database has no table iceberg_tables; check its name, or write to it once, which makes the"
+                " table unless jdbc.init-catalog-tables is false",
+            )
         if upgrade and "iceberg_type" not in columns:
             database.change((_ADD_TYPE, ()))
             columns = database.columns("iceberg_tables")

@@ -10,7 +10,7 @@ import pytest
 from sqlext.catalog.catalog_options import READ, require_known_options
 from sqlext.catalog.catalog_settings import cares_for_keyed_tables, open_catalog
 from sqlext.catalog.catalog_uri import options_of_uri
-from sqlext.errors import AnalysisError
+from sqlext.errors import AnalysisError, UnsupportedError
 
 DOCS = Path(__file__).resolve().parents[3] / "docs" / "catalogs.md"
 KINDS = sorted(READ)
@@ -137,13 +137,12 @@ def test_values_that_are_known(tmp_path: Path, options: dict[str, str]) -> None:
 )
 def test_a_uri_says_what_it_is_of(text: str, kind: str | None) -> None:
     """In SQLAlchemy's form too, with a driver, as PyIceberg has it."""
-    assert options_of_uri(text, "lake") == (None if kind is None else {"type": kind, "uri": text})
+    assert options_of_uri(text) == (None if kind is None else {"type": kind, "uri": text})
 
 
 @pytest.mark.parametrize("text", ["mysql://ada:hush@host/lake", "thrift://host:9083", "gs://bucket/w", "hdfs://host/w"])
 def test_a_uri_of_what_there_is_not(text: str) -> None:
-    with pytest.raises(
-        AnalysisError, match=f"CATALOG_OPTION_INVALID.*{text.partition(':')[0]}.*sqlite:.*s3://"
-    ) as refused:
-        options_of_uri(text, "lake")
+    told = f"UNSUPPORTED_LOCATION.*{text.partition(':')[0]}.*sqlite:.*s3://"
+    with pytest.raises(UnsupportedError, match=told) as refused:
+        options_of_uri(text)
     assert "hush" not in str(refused.value)
