@@ -60,6 +60,8 @@ NOT_RUN: Mapping[tuple[str, str], str] = {
     ("docs/catalogs.md", "spark.sql.catalog.lake "): "a database of the reader's; tests/catalog has one",
     ("docs/catalogs.md", "pip install dist"): "a process without Python's driver; tests/drivers/test_spark_sql.py",
     ("docs/catalogs.md", "$SPARK_HOME/sbin"): "a server of its own; tests/drivers/test_connect.py",
+    ("docs/catalogs.md", "spark-submit --class"): "a server of its own; tests/drivers/test_thrift_server.py",
+    ("docs/terminal.md", "export PYSPARK_SUBMIT_ARGS"): "a bucket of the reader's, and a jar of another Spark",
     ("docs/terminal.md", "export SQLEXT_CATALOG"): "a bucket and a server of the reader's; "
     "tests/unit/terminal/test_servers.py has its own",
 }

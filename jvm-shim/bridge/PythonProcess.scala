@@ -6,7 +6,7 @@ package org.apache.spark.sql.sqlext
 
 import java.io.{BufferedReader, File, IOException, InputStream, InputStreamReader}
 import java.nio.charset.StandardCharsets.UTF_8
-import java.util.concurrent.{CompletableFuture, TimeUnit, TimeoutException}
+import java.util.concurrent.{CompletableFuture, ExecutionException, TimeUnit, TimeoutException}
 
 import io.sqlext.{Bridge, SqlextException}
 import org.apache.spark.SparkContext
@@ -58,10 +58,18 @@ object PythonProcess {
     } catch { case failure: Throwable => gateway.shutdown(); throw failure }
   }
 
+  /** A gateway that listens. With pinned threads, PySpark's default, it does so from its constructor on. */
   private def listening(context: SparkContext): Py4JServer = {
-    val gateway = new Py4JServer(context.conf)
-    inDaemon("sqlext-gateway")(gateway.start()).join()
-    gateway
+    val made = new CompletableFuture[Py4JServer]
+    inDaemon("sqlext-gateway") {
+      try {
+        val gateway = new Py4JServer(context.conf)
+        gateway.start()
+        made.complete(gateway)
+      } catch { case failure: Throwable => made.completeExceptionally(failure) }
+    }
+    try made.get()
+    catch { case failed: ExecutionException => throw failed.getCause }
   }
 
   private def launched(python: String, context: SparkContext, gateway: Py4JServer): Process = {

@@ -6,7 +6,8 @@ names that sqlext does not; there one is refused that looks misspelt, or that Ic
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from urllib.parse import urlsplit
 
 from sqlext.catalog.dropped_table import UNDROP_RETENTION
 from sqlext.errors import AnalysisError
@@ -62,6 +63,8 @@ READ: Mapping[str, tuple[str, ...]] = {
 }
 """The options that each kind of catalog reads, beside `table-default.<property>` and, of a REST catalog,
 `header.<name>`."""
+PLACE = "filesystem"
+"""The kind whose options are those of the store of a table that is named by its place."""
 
 # Of Iceberg's names below one may be a pattern, see `name_pattern`.
 # These tune its caches, pools, locks and metrics: none of them changes what statements do.
@@ -92,6 +95,43 @@ _REFUSED = {
     "view-default.*": ("views get only the properties of their CREATE VIEW", "Write it there."),
     "view-override.*": ("views get only the properties of their CREATE VIEW", "Write it there."),
 }
+
+_KEY_ID, _SECRET, _TOKEN = "s3.access-key-id", "s3.secret-access-key", "s3.session-token"
+# Of these each needs the others of its row: half a key would be dropped for that of the environment.
+_TOGETHER = ((_KEY_ID, _SECRET), (_SECRET, _KEY_ID), (_TOKEN, _KEY_ID))
+
+
+def _is_flag(value: str) -> bool:
+    return value.strip().lower() in ("true", "false")
+
+
+def _is_address(value: str) -> bool:
+    try:
+        parts = urlsplit(value.strip())
+        return parts.scheme.lower() in ("http", "https") and bool(parts.hostname) and parts.port != 0
+    except ValueError:
+        return False
+
+
+_VALUES: Mapping[str, tuple[Callable[[str], bool], str]] = {
+    "s3.endpoint": (_is_address, "a URL, such as https://s3.example.org:9000"),
+    "s3.path-style-access": (_is_flag, "true or false"),
+    "jdbc.init-catalog-tables": (_is_flag, "true or false"),
+    "jdbc.schema-version": (lambda value: value.strip().upper() in ("V0", "V1"), "V0 or V1"),
+}
+
+
+def require_known_values(name: str, kind: str, options: Mapping[str, str]) -> None:
+    """Raises AnalysisError CATALOG_OPTION_INVALID for a value that would be taken for another, and
+    CATALOG_OPTION_REQUIRED for a part of a key."""
+    for option, (is_known, allowed) in _VALUES.items():
+        if option in options and not is_known(options[option]):
+            value = options[option]
+            raise AnalysisError("CATALOG_OPTION_INVALID", name=name, option=option, value=value, allowed=allowed)
+    # A server may give the other part.
+    for given, needed in () if kind == "rest" else _TOGETHER:
+        if options.get(given) and not options.get(needed):
+            raise AnalysisError("CATALOG_OPTION_REQUIRED", name=name, option=needed)
 
 
 def require_known_options(name: str, kind: str, options: Mapping[str, str]) -> None:

@@ -17,6 +17,7 @@ from sqlext.catalog.catalog_options import (
     GROUP_COMMIT_MIN_FILE_SIZE,
     NO_CARE,
     require_known_options,
+    require_known_values,
 )
 from sqlext.catalog.dropped_table import UNDROP_RETENTION
 from sqlext.catalog.rest.client import NoAnswer, Refusal, RestClient
@@ -53,9 +54,14 @@ OnVendedCredentials = Callable[[str, Mapping[str, str]], None]
 
 
 def open_catalog(
-    name: str, options: Mapping[str, str], learned: OnVendedCredentials = lambda folder, options: None
+    name: str,
+    options: Mapping[str, str],
+    learned: OnVendedCredentials = lambda folder, options: None,
+    *,
+    writes: bool = True,
 ) -> Catalog:
     """The catalog that `options` describe. `learned` is called with each folder that a server vends credentials for.
+    Of a store that nobody `writes` to it is not tried whether a commit there can succeed for one of several writers.
 
     Raises AnalysisError CATALOG_OPTION_REQUIRED, CATALOG_OPTION_INVALID or CATALOG_OPTION_REFUSED, and StorageError
     CATALOG_UNREACHABLE, CATALOG_LOGIN_FAILED or CATALOG_FAILURE.
@@ -67,6 +73,7 @@ def open_catalog(
         allowed = "hadoop, jdbc or rest"
         raise AnalysisError("CATALOG_OPTION_INVALID", name=name, option="type", value=options["type"], allowed=allowed)
     require_known_options(name, kind, options)
+    require_known_values(name, kind, options)
     if kind == _REST:
         client = _connected(name, options)
         named = _allowed(name, options)
@@ -85,11 +92,12 @@ def open_catalog(
                 raise AnalysisError(
                     "CATALOG_OPTION_INVALID", name=name, option=UNDROP_RETENTION, value=value, allowed=allowed
                 )
-            io.objects.require_create_if_absent(warehouse)
+            if writes:
+                io.objects.require_create_if_absent(warehouse)
         return WarehouseCatalog(name, warehouse, io, allowed=places, undrop_retention_ms=retention_ms)
     database = open_database(name, options)
-    create = options.get("jdbc.init-catalog-tables", "true").lower() != "false"
-    upgrade = options.get("jdbc.schema-version", "").upper() == "V1"
+    create = options.get("jdbc.init-catalog-tables", "true").strip().lower() != "false"
+    upgrade = options.get("jdbc.schema-version", "").strip().upper() == "V1"
     retention_ms = _retention_ms(name, options, _KEPT_BY_DATABASES)
     records = CatalogRecords(database, name, create=create, upgrade=upgrade)
     return SqlCatalog(name, warehouse, io, records, allowed=places, undrop_retention_ms=retention_ms)
@@ -164,4 +172,5 @@ def _connected(name: str, options: Mapping[str, str]) -> RestClient:
     try:
         return RestClient(name, options)
     except (Refusal, NoAnswer) as error:
-        raise StorageError("CATALOG_UNREACHABLE", name=name, reason=error) from None
+        reason = f"{options['uri']}: {str(error).rstrip('.')}"
+        raise StorageError("CATALOG_UNREACHABLE", name=name, reason=reason) from None

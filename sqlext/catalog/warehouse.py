@@ -36,7 +36,15 @@ from sqlext.spec.metadata.view_metadata import is_view_metadata
 from sqlext.storage.allowed_locations import ALLOWED_LOCATIONS, AllowedLocations, resolved
 from sqlext.storage.clock import system_clock
 from sqlext.storage.file_io import FolderIO
-from sqlext.storage.location import as_location, configured_location, is_below, join, require_below, same_place
+from sqlext.storage.location import (
+    as_location,
+    configured_location,
+    is_below,
+    is_object,
+    join,
+    require_below,
+    same_place,
+)
 
 # Spark sets these on every namespace that it creates.
 _SET_BY_SPARK = frozenset({"owner"})
@@ -246,12 +254,17 @@ class WarehouseCatalog:
     def register_table(self, identifier: TableIdentifier, metadata_location: str) -> LoadedTable | None:
         return None
 
+    def _way_to_undrop(self) -> str:
+        if is_object(self._root):
+            return "A catalog in a database leaves the files in the store."
+        return f"Set spark.sql.catalog.{self._names.catalog}.{UNDROP_RETENTION} to keep them for a time, such as 7d."
+
     def undrop_table(self, identifier: TableIdentifier) -> None:
         if not self._dropped.keeps:
             raise self._names.unsupported(
                 f"UNDROP TABLE {self._names.table(identifier)}",
                 "a folder's DROP TABLE deletes its files",
-                f"Set spark.sql.catalog.{self._names.catalog}.{UNDROP_RETENTION} to keep them for a time, such as 7d.",
+                self._way_to_undrop(),
             )
         exists = self._names.taken(identifier)
         if self.table_exists(identifier):

@@ -49,7 +49,7 @@ CATALOGS: Mapping[str, Condition] = {
     ),
     "CATALOG_UNREACHABLE": Condition(
         "08001",
-        "The catalog {name} cannot be reached: {reason}. No request was sent; check its uri, and that it runs.",
+        "The catalog {name} cannot be reached: {reason}. No change was sent; check its uri, and that it runs.",
     ),
     "LOCATION_IN_USE": Condition(
         "42710",

@@ -10,6 +10,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from sqlext.catalog.catalog import Catalog
+from sqlext.catalog.catalog_options import PLACE, require_known_values
 from sqlext.catalog.catalog_uri import is_database, options_of_uri
 from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.metadata_file import MetadataFolder
@@ -167,6 +168,7 @@ def _name_in_database(options: Mapping[str, str]) -> str | None:
 
 
 def _of_folder(where: str, options: dict[str, str], name: str) -> LocalCatalog | LocalTable:
+    require_known_values(name, PLACE, options)
     io = SchemeIO(s3_settings(options))
     location = configured_location(where)
     if MetadataFolder(io, location).current() is not None:

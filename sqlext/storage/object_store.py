@@ -27,6 +27,7 @@ _CREATE_ATTEMPTS = 4
 _FIRST_WAIT_S = 0.1
 _VERSION = re.compile(r"v([0-9]+)\.(?:gz\.)?metadata\.json")
 _REASON_LENGTH = 1000
+_NO_BUCKET, _THERE_IS_NO_BUCKET = "<Code>NoSuchBucket</Code>", "there is no such bucket"
 # The address from which an Amazon machine gets its own credentials; obstore uses it last.
 _ROLES_OF_THE_MACHINE = "169.254.169.254"
 
@@ -107,8 +108,9 @@ class ObjectStoreIO:
                     raise lost from None
                 raise
             except FileNotFoundError:
-                reason = "there is no such bucket"
-                raise StorageError("STORAGE_FAILURE", operation="Writing", path=location, reason=reason) from None
+                raise StorageError(
+                    "STORAGE_FAILURE", operation="Writing", path=location, reason=_THERE_IS_NO_BUCKET
+                ) from None
             except _NoAnswer as silence:
                 lost = _Lost(silence.message, str(silence.parameters["reason"]))
         assert lost is not None
@@ -232,8 +234,9 @@ class ObjectStoreIO:
         settings = self._settings
         given: dict[str, Any] = {}
         if settings.endpoint is not None:
-            given["endpoint"] = settings.endpoint.rstrip("/")
-            given["client_options"] = {"allow_http": settings.endpoint.startswith("http:")}
+            endpoint = settings.endpoint.strip().rstrip("/")
+            given["endpoint"] = endpoint
+            given["client_options"] = {"allow_http": endpoint.lower().startswith("http:")}
         if settings.region is not None:
             given["region"] = settings.region
         if settings.path_style is not None:
@@ -378,6 +381,8 @@ def _translated(operation: str, location: str) -> Iterator[None]:
 
 def _reason(error: Exception) -> str:
     """obstore's message with the store's answer in it, by whole words, without debug output."""
+    if _NO_BUCKET in str(error):
+        return _THERE_IS_NO_BUCKET
     told = str(error).partition("\n\nDebug source")[0].rstrip(": \n")
     return textwrap.shorten(told, _REASON_LENGTH, placeholder=" …")
 

@@ -107,6 +107,6 @@ def s3_settings(options: Mapping[str, str]) -> S3Settings:
     return S3Settings(
         endpoint=options.get("s3.endpoint"),
         region=options.get("client.region") or options.get("s3.region"),
-        path_style=None if path_style is None else path_style.lower() == "true",
+        path_style=None if path_style is None else path_style.strip().lower() == "true",
         credential=S3Credential(key, secret, options.get("s3.session-token")) if key and secret else None,
     )

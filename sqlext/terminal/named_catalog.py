@@ -11,6 +11,7 @@ from pathlib import Path
 import typer
 
 from sqlext.catalog.catalog import Catalog, LoadedTable
+from sqlext.catalog.catalog_options import PLACE, require_known_values
 from sqlext.catalog.catalog_settings import open_catalog
 from sqlext.catalog.catalog_uri import is_database, options_of_uri
 from sqlext.catalog.identifier import Namespace, TableIdentifier, name_parts, quoted, version_in_name
@@ -27,6 +28,7 @@ from sqlext.storage.scheme_io import SchemeIO, s3_settings
 
 DEFAULT_NAME = "lake"
 _INIT = "jdbc.init-catalog-tables"
+_ONE_OF_BOTH = "beside an --option SQLEXT_OPTIONS is not read"
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,10 +49,18 @@ class NamedTable:
 class NamedCatalog:
     """A catalog by its options, opened when it is asked."""
 
-    def __init__(self, name: str, options: Mapping[str, str] | None) -> None:
-        """`options` are those of `sqlext.configure` without `spark.sql.catalog.<name>.`; None: no catalog is named."""
-        self.name = name
+    def __init__(self, name: str | None, options: Mapping[str, str] | None) -> None:
+        """`options` are those of `sqlext.configure` without `spark.sql.catalog.<name>.`; None: no catalog is named.
+        `name` None: that of the one catalog that a database has, or `lake`."""
+        self._name = name
         self._options = options
+
+    @cached_property
+    def name(self) -> str:
+        """Raises as `open_database`, and typer.BadParameter if no database is there, or one has several catalogs."""
+        if self._name is not None:
+            return self._name
+        return _name_in_database(self._options) if self._options and is_database(self._options) else DEFAULT_NAME
 
     @property
     def options(self) -> Mapping[str, str]:
@@ -62,16 +72,17 @@ class NamedCatalog:
 
     @cached_property
     def catalog(self) -> Catalog:
-        """Raises as `open_catalog`, and typer.BadParameter for a folder that is not there, or no warehouse."""
+        """To look at: nothing is written, so that keys which only read do. Raises as `open_catalog`, and
+        typer.BadParameter for a folder that is not there, or no warehouse."""
         options = dict(self.options)
         warehouse = options.get("warehouse", "")
         kind = options.get("type", "hadoop").lower()
         if is_database(options) and not warehouse:
-            told = "say where the tables of the database are: --option warehouse=FOLDER"
+            told = f"say where the tables of the database are: --option warehouse=FOLDER; {_ONE_OF_BOTH}"
             raise typer.BadParameter(told, param_hint="--option")
         if kind != "rest" and not is_database(options) and warehouse and not is_object(warehouse):
             _require_warehouse(to_local_path(configured_location(warehouse)))
-        return open_catalog(self.name, options)
+        return open_catalog(self.name, options, writes=False)
 
     @property
     def others(self) -> Sequence[str]:
@@ -99,7 +110,9 @@ class NamedCatalog:
         NotFoundError, and errors of the catalog.
         """
         if is_place(text):
-            io = SchemeIO(s3_settings(self._options or {}))
+            options = self._options or {}
+            require_known_values(self._name or DEFAULT_NAME, PLACE, options)
+            io = SchemeIO(s3_settings(options))
             table = load_static_table(text, io)
             return NamedTable(text, None, table, _snapshot(text, table.metadata, version, at), io)
         identifier, table, named = self._located(self.identifier(text))
@@ -133,13 +146,10 @@ def named_catalog(text: str | None, given: Iterable[str], name: str | None) -> N
     options = dict(_option(one) for one in given)
     if text is not None:
         options = {**(options_of_uri(text) or {"type": "hadoop", "warehouse": text}), **options}
-    if not options:
-        return NamedCatalog(name or DEFAULT_NAME, None)
     if is_database(options):
         # A look at a database makes no tables in it.
         options.setdefault(_INIT, "false")
-        return NamedCatalog(name or _name_in_database(options), options)
-    return NamedCatalog(name or DEFAULT_NAME, options)
+    return NamedCatalog(name, options or None)
 
 
 def is_place(text: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterator
 
+import psutil
 import pytest
 
 from drivers.beeline import PROMPT, beeline
@@ -61,3 +62,23 @@ def test_errors_have_their_conditions(port: int) -> None:
     _, errors = beeline(port, "CREATE TABLE lake.none.t (id INT, PRIMARY KEY (nope))").communicate(timeout=300)
     assert "Error running query: [UNRESOLVED_COLUMN.WITH_SUGGESTION]" in errors
     assert "The column nope cannot be resolved in PRIMARY KEY" in errors
+
+
+def test_a_connection_opens_where_the_python_side_was_killed(port: int) -> None:
+    """What opens a connection, in a thread with Hive's class loader, starts the next: it finds the shim's classes."""
+    rows(beeline(port, "CREATE NAMESPACE lake.killed"))
+    children = psutil.Process(server_at(port)).children()
+    (side,) = (one for one in children if "sqlext.serve" in (one.as_dict(["cmdline"])["cmdline"] or ()))
+    side.kill()
+    side.wait(30)
+    assert rows(beeline(port, "CREATE TABLE lake.killed.t (id INT)", "SELECT count(*) FROM lake.killed.t")) == ["0"]
+
+
+def server_at(port: int) -> int:
+    """The id of the process that listens at the port."""
+    found = (
+        one for one in psutil.net_connections("tcp") if one.status == psutil.CONN_LISTEN and one.laddr.port == port
+    )
+    pid = next(found).pid
+    assert pid is not None
+    return pid

@@ -38,7 +38,7 @@ class Refusal(Exception):
         self.status = status
         self.kind = kind
         self.message = message
-        super().__init__(f"{kind}: {message}")
+        super().__init__(f"{kind}: {message}" if kind else message)
 
 
 class NotAllowed(StorageError):
@@ -193,12 +193,13 @@ class RestClient:
 
     def _transported(self, method: str, path: str, **given: Any) -> Any:
         given = {key: value for key, value in given.items() if value is not None}
+        address = path if "://" in path else f"{self._uri}/{path}"
         try:
-            return self._http.request(method, path if "://" in path else f"{self._uri}/{path}", **given)
+            return self._http.request(method, address, **given)
         except (self._httpx.ConnectError, self._httpx.ConnectTimeout, self._httpx.PoolTimeout) as error:
-            raise self._unreachable(error) from None
+            raise self._unreachable(self._asked_at(path), error) from None
         except (self._httpx.InvalidURL, self._httpx.UnsupportedProtocol) as error:
-            raise self._unreachable(error) from None
+            raise self._unreachable(self._asked_at(path), error) from None
         except self._httpx.RequestError as error:
             # The connection was lost in the response, or the response cannot be decompressed.
             raise NoAnswer(str(error) or type(error).__name__) from error
@@ -215,7 +216,7 @@ class RestClient:
             raise Refusal(status, kind, f"{status}, it leads to {answer.headers.get('Location', 'nowhere')}; set uri")
         if status >= 500 or status == _TOO_MANY_REQUESTS:
             raise NoAnswer(f"{status}, {message}")
-        raise Refusal(status, kind, message)
+        raise Refusal(status, kind, message if kind else f"{status} {message}")
 
     def _reason(self, answer: Any) -> tuple[str, str]:
         """Type and message of an error, in one line."""
@@ -226,8 +227,12 @@ class RestClient:
             kind, message = "", str(answer.reason_phrase)
         return kind, self._without_secrets(" ".join(message.partition("\n")[0].split()))
 
-    def _unreachable(self, error: Exception) -> StorageError:
-        reason = self._without_secrets(f"{self._uri}: {error or type(error).__name__}")
+    def _asked_at(self, path: str) -> str:
+        """The server that is asked for `path`: that of a token may be another than the catalog's."""
+        return path if "://" in path else self._uri
+
+    def _unreachable(self, server: str, error: Exception) -> StorageError:
+        reason = self._without_secrets(f"{server}: {str(error).rstrip('.') or type(error).__name__}")
         return StorageError("CATALOG_UNREACHABLE", name=self._name, reason=reason)
 
     def _without_secrets(self, text: str) -> str:
@@ -262,12 +267,14 @@ class RestClient:
         for name in ("audience", "resource"):
             if name in self._options:
                 form[name] = self._options[name]
+        path = self._options.get("oauth2-server-uri", _TOKENS)
         try:
-            answer = self._transported("POST", self._options.get("oauth2-server-uri", _TOKENS), data=form)
+            answer = self._transported("POST", path, data=form)
         except NoAnswer as error:
-            raise self._unreachable(error) from None
+            raise self._unreachable(self._asked_at(path), error) from None
         if answer.status_code != 200:
-            reason = self._without_secrets(f"no token is given for the credential, {answer.status_code}")
+            given = f"{self._asked_at(path)} gives no token for the credential, {answer.status_code}"
+            reason = self._without_secrets(given)
             raise StorageError("CATALOG_LOGIN_FAILED", name=self._name, reason=reason)
         try:
             with understanding():
@@ -275,7 +282,7 @@ class RestClient:
                 ends = found.get("expires_in")
                 return str(found["access_token"]), None if ends is None else self._clock() + float(ends)
         except NoAnswer as error:
-            raise self._unreachable(error) from None
+            raise self._unreachable(self._asked_at(path), error) from None
 
 
 def object_in(content: bytes) -> Json:

@@ -5,6 +5,7 @@ There are two kinds: an SQLite file, shared by processes of one machine, and a P
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -20,6 +21,8 @@ Step = tuple[str, Sequence[object]]
 # How long SQLite waits for other writing processes, before it reports a lock.
 _SQLITE_WAIT_S = 30.0
 _CONNECT_TIMEOUT_S = 10
+# What libpq asks back, behind each address that refuses it.
+_QUESTION = re.compile(r" Is the server running[^?]*\?")
 
 
 class DuplicateKey(Exception):
@@ -204,7 +207,7 @@ class PostgresDatabase:
 
     def _reason(self, error: Exception) -> str:
         """The driver's message in one line, without the password."""
-        text = " ".join(str(error).split()) or type(error).__name__
+        text = _QUESTION.sub("", " ".join(str(error).split())) or type(error).__name__
         password = self._settings.get("password")
         return text.replace(password, "***") if password else text
 

@@ -75,7 +75,12 @@ class CatalogRecords:
                     raise
             columns = database.columns("iceberg_tables")
         if not columns:
-            raise StorageError("CATALOG_FAILURE", name=catalog_name, reason="the database has no table iceberg_tables")
+            raise StorageError(
+                "CATALOG_FAILURE",
+                name=catalog_name,
+                reason="the database has no table iceberg_tables; check its name, or write to it once, which makes the"
+                " table unless jdbc.init-catalog-tables is false",
+            )
         if upgrade and "iceberg_type" not in columns:
             database.change((_ADD_TYPE, ()))
             columns = database.columns("iceberg_tables")

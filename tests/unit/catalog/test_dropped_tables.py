@@ -9,11 +9,12 @@ import pytest
 from catalog.made_tables import DB, OTHER, create
 from small_tables import ORDERS, Clock, files_below
 from sqlext.catalog.catalog_settings import open_catalog
+from sqlext.catalog.identifier import TableIdentifier
 from sqlext.catalog.sql.database import SqliteDatabase
 from sqlext.catalog.sql.records import CatalogRecords
 from sqlext.catalog.sql.sql_catalog import SqlCatalog
 from sqlext.catalog.warehouse import WarehouseCatalog
-from sqlext.errors import AnalysisError, NotFoundError
+from sqlext.errors import AnalysisError, NotFoundError, UnsupportedError
 from sqlext.storage.file_io import LocalFileIO
 
 DAY_MS = 86_400_000
@@ -62,3 +63,12 @@ def test_a_time_that_is_none_is_refused(tmp_path: Path, text: str) -> None:
     with pytest.raises(AnalysisError) as caught:
         open_catalog("lake", {"warehouse": str(tmp_path), "undrop-retention": text})
     assert caught.value.condition == "CATALOG_OPTION_INVALID"
+
+
+def test_the_way_out_is_one_that_the_store_has(tmp_path: Path) -> None:
+    retention = "spark.sql.catalog.lake.undrop-retention"
+    for warehouse, is_way_out in ((str(tmp_path), True), ("s3://bucket/w", False)):
+        catalog = open_catalog("lake", {"warehouse": warehouse}, writes=False)
+        with pytest.raises(UnsupportedError) as refused:
+            catalog.undrop_table(TableIdentifier(("db",), "t"))
+        assert (retention in str(refused.value)) == is_way_out

@@ -188,6 +188,9 @@ def test_wrong_keys_are_told_and_not_shown(s3: S3Server, bucket: str) -> None:
 def test_a_bucket_that_is_not_there(s3: S3Server) -> None:
     with pytest.raises(StorageError, match="bucket"):
         open_catalog("lake", {"warehouse": "s3://no-such-bucket/w", **s3.settings()})
+    looking = open_catalog("lake", {"warehouse": "s3://no-such-bucket/w", **s3.settings()}, writes=False)
+    with pytest.raises(StorageError, match=r"failed: there is no such bucket\. Mend"):
+        looking.list_namespaces()
 
 
 def test_keys_come_from_the_environment_where_none_are_given(

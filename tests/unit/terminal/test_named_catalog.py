@@ -69,13 +69,13 @@ def test_a_database_tells_the_name_of_its_one_catalog(tmp_path: Path) -> None:
 def test_of_several_catalogs_in_a_database_one_is_chosen(tmp_path: Path) -> None:
     uri = in_database(tmp_path, "one", "two")
     with pytest.raises(typer.BadParameter, match="one, two"):
-        named_catalog(uri, [], None)
+        _ = named_catalog(uri, [], None).name
     assert named_catalog(uri, [f"warehouse={tmp_path}"], "two").catalog.list_tables(("db",)) == (T,)
 
 
 def test_a_look_makes_no_database_and_no_tables_in_one(tmp_path: Path) -> None:
     with pytest.raises(typer.BadParameter, match="there is no"):
-        named_catalog(f"sqlite:///{tmp_path}/none.db", [], None)
+        _ = named_catalog(f"sqlite:///{tmp_path}/none.db", [], None).name
     assert not list(tmp_path.iterdir())
     (tmp_path / "empty.db").touch()
     named = named_catalog(f"sqlite:///{tmp_path}/empty.db", ["warehouse=w"], None)
@@ -132,6 +132,17 @@ def test_a_table_or_a_file_is_no_warehouse(run: CommandLine, tmp_path: Path) -> 
     file.write_text("id\n")
     assert "tables.csv is no folder" in _on_one_line(run("tables", "-c", str(file), code=2).error)
     assert run("describe", str(folder), "--json").document["key"] == ["id", "day"]
+
+
+@pytest.mark.parametrize("catalog", ["two", "none", "unreachable"])
+def test_a_table_that_is_named_by_its_place_needs_no_catalog(
+    run: CommandLine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, catalog: str
+) -> None:
+    uris = {"two": in_database(tmp_path, "one", "two"), "none": f"sqlite:///{tmp_path}/none.db"}
+    monkeypatch.setenv("SQLEXT_CATALOG", uris.get(catalog, "postgresql://127.0.0.1:1/lake"))
+    folder = str(tmp_path / "warehouse" / "db" / "orders")
+    for command in ("describe", "history", "health", "files", "fsck", "changes", "cat"):
+        assert run(command, folder).out
 
 
 def _on_one_line(told: str) -> str:

@@ -198,6 +198,21 @@ def test_the_real_server_gives_tokens(server: RestServer) -> None:
     catalog.list_namespaces()
 
 
+def test_the_server_of_tokens_is_told_where_it_is_the_one_that_is_not_there(door: RestDoor) -> None:
+    with pytest.raises(StorageError, match=r"http://127\.0\.0\.1:1/tokens: ") as caught:
+        opened(door, **{"credential": f"ada:{SECRET}", "oauth2-server-uri": "http://127.0.0.1:1/tokens"})
+    assert door.uri not in str(caught.value)
+
+
+def test_what_is_no_catalog_is_told_by_its_address(door: RestDoor) -> None:
+    door.before = lambda *request: (404, b"<html>not found</html>")
+    with pytest.raises(
+        StorageError, match=f"cannot be reached: {door.uri}: 404 Not Found. No change was sent"
+    ) as caught:
+        opened(door)
+    assert caught.value.condition == "CATALOG_UNREACHABLE"
+
+
 def test_an_answer_that_is_no_json_is_none(catalog: Any, door: RestDoor) -> None:
     door.before = lambda *request: (200, b"<html>a proxy's page</html>")
     with pytest.raises(StorageError) as caught:
