@@ -163,6 +163,10 @@ class IdentitiesTaken(StaleRead):
         self.needed = needed or {}
 
 
+class FixedSource(ValidationConflict):
+    """The statement is not run again after a conflict: its source reads a snapshot of the target, and would again."""
+
+
 class BatchRanBefore(ValidationConflict):
     """The table has the batch of the statement, which is therefore skipped; the user sees a success."""
 

@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from pyspark.sql import DataFrame
 
-from sqlext.errors import StaleRead, ValidationConflict
+from sqlext.errors import FixedSource, StaleRead, ValidationConflict
 from sqlext.spark.catalog.session_catalogs import TableVersion
-from sqlext.spark.scan.read_tables import read_predicates, reads_other_versions
+from sqlext.spark.scan.read_tables import read_predicates, reads_other_versions, reads_snapshots
 from sqlext.spec.expression import Predicate, disjunction
 
 
@@ -49,6 +49,11 @@ class ReadSet:
     keys_unique: bool = False
 
 
+OF_SOURCE = ConflictScope(removed_if_changed=False, keys_unique=True)
+"""For writes by key whose query is their source, and no join with the target: its scans of the target, if there are
+any, are reads of its own."""
+
+
 def read_set_of(query: DataFrame, version: TableVersion, scope: ConflictScope, overtaken: StaleRead | None) -> ReadSet:
     """The read set of a statement, by the scans of its target in `query`, which computes its changes.
 
@@ -58,8 +63,7 @@ def read_set_of(query: DataFrame, version: TableVersion, scope: ConflictScope, o
     Raises ValidationConflict for a rerun that also reads its target at another version: a source resolved before the
     statement began does not see the commit that it conflicted with (`overtaken`).
     """
-    if overtaken is not None and reads_other_versions(query, version):
-        raise overtaken.as_kind(ValidationConflict)
+    require_one_version(query, version, overtaken)
     predicates = read_predicates(query, version)
     if not predicates:
         return ReadSet(keys_unique=scope.keys_unique)
@@ -67,3 +71,11 @@ def read_set_of(query: DataFrame, version: TableVersion, scope: ConflictScope, o
     if len(predicates) > 1:
         return ReadSet(read, read, scope.keys_unique)
     return ReadSet(None if scope.added_by_key else read, None if scope.removed_if_changed else read, scope.keys_unique)
+
+
+def require_one_version(query: DataFrame, version: TableVersion, overtaken: StaleRead | None) -> None:
+    """Raises ValidationConflict for a rerun whose query reads the target at another version than this one, FixedSource
+    if that is a snapshot."""
+    if overtaken is None or not reads_other_versions(query, version):
+        return
+    raise overtaken.as_kind(FixedSource if reads_snapshots(query, version) else ValidationConflict)

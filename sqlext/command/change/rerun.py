@@ -18,7 +18,7 @@ from typing import TypeVar
 from sqlext.command.change.given_identities import reserved_identities
 from sqlext.command.change.row_level import Target, may_rerun
 from sqlext.command.environment import Environment, Rerun, longest_wait_s, statement_turn
-from sqlext.errors import StaleRead, ValidationConflict
+from sqlext.errors import FixedSource, StaleRead, ValidationConflict
 from sqlext.scan.identity_bounds import live_identities
 
 T = TypeVar("T")
@@ -47,11 +47,12 @@ def in_either_order(environment: Environment, target: Target) -> Iterator[None]:
     """For a write by key in the block, which means the same before and after another write of the same keys: a row that
     both change makes it run again, as a change of its read set does.
 
-    Raises StaleRead in the place of ValidationConflict WRITE_CONFLICT, while reruns are left.
+    Raises StaleRead in the place of ValidationConflict WRITE_CONFLICT, while reruns are left; but FixedSource, which no
+    rerun mends.
     """
     try:
         yield
-    except StaleRead:
+    except (StaleRead, FixedSource):
         raise
     except ValidationConflict as conflict:
         if conflict.condition != "WRITE_CONFLICT" or not may_rerun(environment, target):

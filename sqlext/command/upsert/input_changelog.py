@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from sqlext.command.change.checked_rows import with_generated
+from sqlext.command.change.read_set import require_one_version
 from sqlext.command.change.row_level import Target
 from sqlext.command.changelog.changelog_recorder import write_changelog
 from sqlext.command.environment import Environment
@@ -40,10 +41,12 @@ def write_with_changelog(
     """Calls `write` with a target whose commit names a changelog of `rows`, with their kinds or `+I`.
 
     Rows that the table ignores are in neither; generated columns have their values in both. `rows` are evaluated once.
-    The changelog is removed if nothing is committed.
+    The changelog is removed if nothing is committed. Raises ValidationConflict as `require_one_version`: evaluated rows
+    do not tell what they were read from.
     """
     metadata, name = target.table.metadata, str(target.name)
     fields = metadata.schema().fields
+    require_one_version(rows, target.version, target.overtaken)
     if not (are_literals(rows) and estimate(rows).repeatable):
         where = arrival([field.name for field in fields], rows) if in_order else []
         rows = checkpointed(rows.select("*", *where), environment.planning.tasks)

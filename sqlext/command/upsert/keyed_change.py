@@ -23,8 +23,9 @@ from sqlext.command.upsert.look_up import Otherwise, upsert_by_lookup
 
 @dataclass(frozen=True, slots=True)
 class KeyedChange:
-    """`batch` has the source rows, for ways that find rows by key, and `source` the query that EXPLAIN shows for these.
-    `joined` is the change as one SELECT of a join with the target, for the other ways. `size` is the source's."""
+    """`batch` has the source rows, for ways that find rows by key, and `source` the query that EXPLAIN shows for these,
+    which scans what the statement reads. `joined` is the change as one SELECT of a join with the target, for the other
+    ways. `size` is the source's."""
 
     plan: ChangePlan
     batch: Callable[[], ChangeBatch]
@@ -39,7 +40,7 @@ class KeyedChange:
         """
         plan = self.plan
         if plan.way is Way.EQUALITY:
-            return upsert_by_equality(environment, target, self.batch(), plan.writer)
+            return upsert_by_equality(environment, target, self.batch(), plan.writer, self.source())
         assert self.joined is not None
         joined = self.joined
         if plan.way is not Way.LOOK_UP:

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from sqlext.command.change.auto import rewrites_files
 from sqlext.command.change.checked_rows import with_violations
 from sqlext.command.change.distribution import arrangement
-from sqlext.command.change.read_set import ConflictScope, ReadSet, read_set_of
+from sqlext.command.change.read_set import OF_SOURCE, ReadSet, read_set_of
 from sqlext.command.change.row_level import Target, commit_change, has_row_ids, row_delta
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
@@ -114,11 +114,9 @@ def _replace_found(
         new = _new_rows(changed, updates, matches.key_rows, replaced_ids, len(schema.fields))
         written = write_on_driver(new, task)
         written = replace(written, positions=matches.positions)
-        # The source is no join with the target: its scans of the target, if any, are reads of its own.
-        scope = ConflictScope(removed_if_changed=False, keys_unique=True)
         read_set = ReadSet(keys_unique=True)
         if source is not None:
-            read_set = read_set_of(source, target.version, scope, target.overtaken)
+            read_set = read_set_of(source, target.version, OF_SOURCE, target.overtaken)
         delta = row_delta(environment, target, operation, written, read_set=read_set, isolation=isolation)
     if delta is not None:
         commit_change(environment, target, delta)

@@ -66,8 +66,11 @@ def upsert(
         engine = engine_of(target)
         if engine is not None:
             return merge_rows(environment, spark, target, engine, rows, isolation=isolation, in_order=in_order)
-        return replace_by_key(environment, spark, target, rows, isolation=isolation, in_order=in_order)
+        return replace_by_key(
+            environment, spark, target, rows, isolation=isolation, in_order=in_order, evaluated_from=source
+        )
 
+    source = rows
     if stores_input(target):
         return write_with_changelog(environment, spark, target, rows, write, in_order=in_order)
     return write(target, rows)
@@ -81,9 +84,12 @@ def replace_by_key(
     *,
     isolation: str = SNAPSHOT,
     in_order: bool = False,
+    evaluated_from: DataFrame | None = None,
 ) -> Counts:
-    """Replaces the target row of each key by the source row, as planned. Raises as `upsert`."""
+    """Replaces the target row of each key by the source row, as planned; `evaluated_from` is the query of rows that are
+    a checkpoint. Raises as `upsert`."""
     require_upsertable(target)
+    source = rows if evaluated_from is None else evaluated_from
     batch = cache(lambda: change_batch(target, rows, in_order=in_order))
     size = size_when_asked(environment, lambda: batch().rows)
     facts = key_facts_of(environment, target, size, in_order=in_order)
@@ -91,10 +97,13 @@ def replace_by_key(
     collected = None if own is None else rows_with_distinct_keys(target, rows, own.writer.most_bytes)
     if collected is not None:
         if own is not None and own.way is Way.EQUALITY:
-            return upsert_given(environment, target, collected)
+            return upsert_given(environment, target, collected, source=source)
         with in_either_order(environment, target):
             return replace_given(environment, target, collected, rows, isolation)
-    with _planned(environment, target, batch(), facts, isolation) as change, in_either_order(environment, target):
+    with (
+        _planned(environment, target, batch(), facts, isolation, source) as change,
+        in_either_order(environment, target),
+    ):
         return change.carry_out(environment, spark, target)
 
 
@@ -114,7 +123,7 @@ def explain_replace_by_key(
     require_upsertable(target)
     batch = change_batch(target, rows)
     facts = key_facts_of(environment, target, size_when_asked(environment, lambda: batch.rows))
-    with _planned(environment, target, batch, facts, SNAPSHOT) as change:
+    with _planned(environment, target, batch, facts, SNAPSHOT, batch.rows) as change:
         return change.explained(environment, spark, target)
 
 
@@ -131,14 +140,19 @@ def require_upsertable(target: Target, otherwise: str = f"{NAME_COLUMNS}, or add
 
 @contextmanager
 def _planned(
-    environment: Environment, target: Target, batch: ChangeBatch, facts: ChangeFacts, isolation: str
+    environment: Environment,
+    target: Target,
+    batch: ChangeBatch,
+    facts: ChangeFacts,
+    isolation: str,
+    source: DataFrame,
 ) -> Iterator[KeyedChange]:
     """The change with its plan. The SELECT of its join can be run inside the block."""
     plan = plan_change(facts, environment.planning)
     assert facts.key is not None
     size = facts.key.size
     if plan.way is Way.EQUALITY:
-        yield KeyedChange(plan, lambda: batch, None, lambda: batch.rows, size)
+        yield KeyedChange(plan, lambda: batch, None, lambda: source, size)
         return
     with named_rows(batch.rows, environment.rng) as relation:
         yield KeyedChange(plan, lambda: batch, _joined(target, batch, relation, isolation), lambda: batch.rows, size)

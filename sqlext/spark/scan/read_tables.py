@@ -49,6 +49,11 @@ def reads_other_versions(query: DataFrame, version: TableVersion) -> bool:
     return any(_at_head(handle) != _at_head(version.handle) for handle in read)
 
 
+def reads_snapshots(query: DataFrame, version: TableVersion) -> bool:
+    """Whether the query reads the table at a snapshot, by time travel."""
+    return any(handle.snapshot_id is not None for handle, _, _ in _scans(query, version))
+
+
 def _scans(query: DataFrame, version: TableVersion) -> list[tuple[TableHandle, list[Any], bool | None]]:
     """For each scan of the table its handle, its filters, and whether its files have equality deletes (None: all
     files)."""

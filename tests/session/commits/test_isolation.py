@@ -16,7 +16,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as F
 
 from session.commits.racing_process import race
+from sessions import planned
 from sqlext.command import environment
+from sqlext.command.change import rerun
 
 LANDS = None
 NEW_ROWS, SAME_ROWS = "CONCURRENT_CHANGE", "WRITE_CONFLICT"
@@ -45,7 +47,8 @@ NEW_21, NEW_22 = (_merge(keys, "WHEN NOT MATCHED THEN INSERT *") for keys in ("2
 CHANGE_5 = _merge("5, 30", "WHEN MATCHED AND t.v > 1000 THEN DELETE WHEN NOT MATCHED THEN INSERT *")
 UPSERT_5_21 = "UPSERT INTO {t} VALUES ('a', 5, 70), ('a', 21, 70)"
 UPSERT_23_21 = "UPSERT INTO {t} VALUES ('a', 23, 80), ('a', 21, 80)"
-UPSERT_OF_ROWS = "UPSERT INTO {t} SELECT part, id, v + 1 FROM {t} WHERE id = 5"
+ROWS_OF_5 = "SELECT part, id, v + 1 AS v FROM {t} WHERE id = 5 AND part = 'a'"
+UPSERT_OF_ROWS = f"UPSERT INTO {{t}} {ROWS_OF_5}"
 ADD_ON_CONFLICT = (
     "INSERT INTO {t} AS t VALUES ('a', 5, 7), ('a', 21, 7) ON CONFLICT (part, id) DO UPDATE SET v = t.v + excluded.v"
 )
@@ -201,6 +204,52 @@ def test_a_cache_of_another_table_is_nobodys_concern(
         getattr(source, held)().createOrReplaceTempView("held_source")
         put = PUT_ALL.replace("FROM {t}", "FROM held_source")
         assert overtaken(put.format(t=name), UPDATE_5.format(t=name)) is LANDS
+
+
+SELF_READING = {
+    "look-up": "",
+    "copies": "'write.merge.mode'='copy-on-write'",
+    "equality": "'write.upsert.mode'='equality'",
+    "changelog": "'changelog-producer'='input'",
+    "changelog and equality": "'changelog-producer'='input', 'write.upsert.mode'='equality'",
+    "merge engine": "'merge-engine'='partial-update'",
+    "merge engine and changelog": "'merge-engine'='partial-update', 'changelog-producer'='input'",
+}
+
+
+@pytest.mark.parametrize("force", ["", "tasks"])
+@pytest.mark.parametrize("kind", SELF_READING)
+def test_an_upsert_of_rows_of_its_table_loses_no_change_of_others(
+    spark: SparkSession,
+    table_name: str,
+    overtaken: Callable[[Any, str], str | None],
+    kind: str,
+    force: str,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A statement reads them again. A DataFrame may keep to the version at which it was made, and is refused then; a
+    snapshot is none that changes, so that it is not tried again for half a minute."""
+    _filled(spark, table_name, reruns=1)
+    if SELF_READING[kind]:
+        spark.sql(f"ALTER TABLE {table_name} SET TBLPROPERTIES ({SELF_READING[kind]})")
+    other = UPDATE_5.format(t=table_name)
+    with planned(spark, **({"force": force} if force else {})):
+        assert overtaken(UPSERT_OF_ROWS.format(t=table_name), other) is LANDS
+        assert ("a", 5, 106) in _rows(spark, table_name)
+        rows = spark.sql(ROWS_OF_5.format(t=table_name))
+        write = rows.writeTo(table_name).option("upsert-enabled", "true")
+        refused = overtaken(write.append, other)
+        assert refused in (NEW_ROWS, SAME_ROWS, LANDS)
+        assert ("a", 5, 206 if refused else 207) in _rows(spark, table_name)
+        spark.sql(f"ALTER TABLE {table_name} UNSET TBLPROPERTIES ('write.conflict.max-reruns')")
+        newest = spark.sql(f"SELECT max_by(snapshot_id, committed_at) FROM {table_name}.snapshots").collect()[0][0]
+        travelling = UPSERT_OF_ROWS.replace("FROM {t}", f"FROM {{t}} VERSION AS OF {newest}").format(t=table_name)
+        reruns: list[object] = []
+        begun = rerun._overtaken
+        monkeypatch.setattr(rerun, "_overtaken", lambda *known: reruns.append(known) or begun(*known))
+        assert overtaken(travelling, other) in (NEW_ROWS, SAME_ROWS)
+        assert len(reruns) <= 1
+    assert ("a", 5, 306 if refused else 307) in _rows(spark, table_name)
 
 
 COPIES = [
