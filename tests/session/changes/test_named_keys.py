@@ -41,8 +41,7 @@ def seed() -> Iterator[int]:
     return iter([chosen]).__next__()
 
 
-def _make(spark: SparkSession, name: str, version: int, clauses: str, rng: random.Random) -> None:
-    order = rng.choice(["", "", "id", "v", "n DESC"])
+def _make(spark: SparkSession, name: str, version: int, clauses: str, order: str) -> None:
     spark.sql(f"CREATE TABLE {name} ({COLUMNS}) {clauses} TBLPROPERTIES ('format-version'='{version}')")
     if order:
         spark.sql(f"ALTER TABLE {name} WRITE ORDERED BY {order}")
@@ -91,10 +90,9 @@ def test_the_rows_are_those_of_a_query(
 ) -> None:
     rng = random.Random(seed)
     names = [f"{table_name}_keys", f"{table_name}_query"]
-    state = rng.getstate()
+    order = rng.choice(["", "", "id", "v", "n DESC"])
     for name in names:
-        rng.setstate(state)
-        _make(spark, name, version, clauses, rng)
+        _make(spark, name, version, clauses, order)
     _fill(spark, names, version, rng)
     session, by_key = spark.newSession(), 0
     session.conf.set(FORCE, "merge-on-read")
@@ -106,7 +104,8 @@ def test_the_rows_are_those_of_a_query(
         assert counts == session.sql(statement.format(t=names[1])).collect(), (seed, number, statement)
         found, expected = (_rows(spark, name, version) for name in names)
         assert found == expected, (seed, number, statement)
-    assert by_key, seed
+    # Only Spark sorts by a column that may be null, and files of one row are deleted by metadata alone.
+    assert by_key or order not in ("", "id"), seed
     (count,) = spark.sql(f"SELECT count(*) FROM {names[0]}").collect()[0]
     assert iceberg.sql(f"SELECT count(*) FROM {names[0]}") == [[count]]
     assert spark.sql(f"CALL lake.system.fsck('{names[0].removeprefix('lake.')}')").collect() == []
