@@ -69,8 +69,8 @@ def test_row_ids_of_the_rows_found(tmp_path: Path) -> None:
     firsts = (100, 200, None)
     tasks = [replace(t, file=replace(t.file, first_row_id=first)) for t, first in zip(tasks, firsts, strict=True)]
     matches = found(*tasks)
-    assert row_ids(LocalFileIO(), ScanPlan(tuple(tasks)), matches).to_pylist() == [101, 102, 200, 5, None]
-    assert row_ids(LocalFileIO(), ScanPlan(), found()).to_pylist() == []
+    assert row_ids(LocalFileIO(), ScanPlan(tuple(tasks)), matches.positions).to_pylist() == [101, 102, 200, 5, None]
+    assert row_ids(LocalFileIO(), ScanPlan(), {}).to_pylist() == []
 
 
 def test_a_key_of_two_columns(tmp_path: Path) -> None:
