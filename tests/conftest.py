@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import random
 from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
@@ -33,6 +34,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
     terminalreporter.write_line(f"tests of many parameters took their turn {turn()} (SQLEXT_TURN={turn()})")
+
+
+@pytest.fixture
+def seed() -> int:
+    """What a random test begins with; pytest shows it when the test fails."""
+    chosen = random.randrange(2**32)
+    print(f"seed {chosen}")
+    return chosen
 
 
 @pytest.fixture(scope="session")

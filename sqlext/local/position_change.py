@@ -11,7 +11,7 @@ from pyroaring import BitMap64
 from sqlext.command.change.auto import rewrites_files
 from sqlext.command.change.distribution import keeps_order
 from sqlext.command.change.read_set import ReadSet
-from sqlext.command.change.row_level import Target, commit_change, has_row_ids, row_delta
+from sqlext.command.change.row_level import Target, commit_change, has_row_ids, row_delta, written_plan
 from sqlext.command.compaction.row_sort import RowSort, can_sort_in_memory
 from sqlext.command.environment import Environment
 from sqlext.command.plan.change_plan import COPIES, ChangePlan, Way
@@ -89,13 +89,12 @@ def in_order(rows: pa.Table, metadata: TableMetadata) -> pa.Table:
 def _written(target: Target, operation: WriteOperation, change: PositionChange) -> WrittenFiles:
     if not change.new.num_rows:
         return WrittenFiles()
-    plan, rows = operation.plan, change.new
+    rows = change.new
     if has_row_ids(target):
-        plan = plan.with_row_ids()
         ids = pa.nulls(rows.num_rows, pa.int64()) if change.row_ids is None else change.row_ids
         rows = rows.append_column(ROW_ID.name, ids)
     rows = with_violations(in_order(rows, target.table.metadata), operation.plan)
-    return write_on_driver(rows, write_rows(plan, task_identity=task_identity))
+    return write_on_driver(rows, write_rows(written_plan(target, operation), task_identity=task_identity))
 
 
 def _replacement(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -94,17 +95,23 @@ def live_rows(
     NotFoundError or CorruptionError naming the file.
     """
     path = task.file.file_path
+    with reading(path), opened(io, task.file) as stored, parquet_file(stored, coded=coded) as file:
+        there = fields_by_id(stored_columns(file))
+        wanted = [there.get(field.id) for field in columns.fields]
+        if not there or not all(map(is_taken, columns.arrow, wanted)):
+            raise OnlyByQuery(path)
+        names = {id: field.name for id, field in there.items()}
+        read = range(file.num_row_groups) if groups is None else groups(file.metadata, names)
+        yield from _projected(
+            file, task, columns, wanted, there if lineage else None, source, ordinals, threads, read, coded
+        )
+
+
+@contextmanager
+def reading(path: str) -> Iterator[None]:
+    """Raises NotFoundError or CorruptionError, naming the data file, for what cannot be read of it in the block."""
     try:
-        with opened(io, task.file) as stored, parquet_file(stored, coded=coded) as file:
-            there = fields_by_id(stored_columns(file))
-            wanted = [there.get(field.id) for field in columns.fields]
-            if not there or not all(map(is_taken, columns.arrow, wanted)):
-                raise OnlyByQuery(path)
-            names = {id: field.name for id, field in there.items()}
-            read = range(file.num_row_groups) if groups is None else groups(file.metadata, names)
-            yield from _projected(
-                file, task, columns, wanted, there if lineage else None, source, ordinals, threads, read, coded
-            )
+        yield
     except FileNotFoundError as error:
         raise NotFoundError("FILE_NOT_FOUND", path=path, kind=_KIND) from error
     except (pa.ArrowException, OSError, ValueError) as error:

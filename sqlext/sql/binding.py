@@ -53,6 +53,13 @@ class Relation:
                 return column, length + 1
         return None
 
+    def begin(self, parts: Sequence[str]) -> tuple[str, int] | None:
+        """As `locate`, for a name that may also be bare: `a.b` is (`a`, 1)."""
+        located = self.locate(parts)
+        if located is None and (bare := self.find(parts[0])) is not None:
+            return bare, 1
+        return located
+
     def is_named(self, parts: Sequence[str]) -> bool:
         """Whether the parts are a suffix of the relation's name."""
         return list(map(self._key, self.name[-len(parts) :])) == list(map(self._key, parts))
@@ -114,9 +121,7 @@ def bind_assignments(
 
 
 def _assigned_column(parts: tuple[str, ...], target: Relation, where: str) -> tuple[str, tuple[str, ...]]:
-    located = target.locate(parts)
-    if located is None and (bare := target.find(parts[0])) is not None:
-        located = bare, 1
+    located = target.begin(parts)
     if located is None:
         raise unresolved(path_text(parts), where, target.columns)
     return located[0], parts[located[1] :]

@@ -14,9 +14,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from sqlext.errors import CorruptionError, NotFoundError, OnlyByQuery
+from sqlext.errors import OnlyByQuery
 from sqlext.scan.files.file_columns import PARQUET
-from sqlext.scan.live_rows import RowColumns, live_rows, opened, row_group_starts
+from sqlext.scan.live_rows import RowColumns, live_rows, opened, reading, row_group_starts
 from sqlext.scan.scan_plan import FileScanTask
 from sqlext.spec.manifests.content_file import Content, ContentFile
 from sqlext.spec.schema import Schema
@@ -121,15 +121,10 @@ class _StoredColumns:
         return self._file.file.file_path
 
     def _open(self, path: str) -> None:
-        kind = "data file"
-        try:
+        with reading(path):
             file = ContentFile(Content.DATA, path, PARQUET, 0, (), 0, self._io.size(path))
             with opened(self._io, file) as stored:
                 footer = pq.read_metadata(stored)
-        except FileNotFoundError as error:
-            raise NotFoundError("FILE_NOT_FOUND", path=path, kind=kind) from error
-        except (pa.ArrowException, OSError, ValueError) as error:
-            raise CorruptionError("CORRUPT_FILE", path=path, kind=kind, reason=error) from error
         self._file, self._starts, self._group = FileScanTask(file, 0, 0), row_group_starts(footer), None
 
     def _read(self, group: int) -> None:

@@ -22,7 +22,7 @@ from sqlext.command.change.row_change import (
     require_one_change,
     with_sent_source,
 )
-from sqlext.command.change.row_level import Target, commit_change, has_row_ids, row_delta, touched_files
+from sqlext.command.change.row_level import Target, commit_change, row_delta, touched_files, written_plan
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
 from sqlext.command.plan.change_plan import Writer
@@ -35,7 +35,6 @@ from sqlext.storage.location import is_object
 from sqlext.write.kept_columns import with_kept_columns
 from sqlext.write.positioned_values import has_positioned_values
 from sqlext.write.task import write_changes
-from sqlext.write.write_plan import WritePlan
 
 
 def merge_on_read(
@@ -97,12 +96,8 @@ def delete_materialized(
 
 
 def _task(target: Target, operation: WriteOperation, change: RowChange) -> WriteTask:
-    plan = _written_plan(target, operation)
+    plan = written_plan(target, operation)
     return write_changes(plan, task_identity=task_identity, distinct_keys=change.distinct_keys)
-
-
-def _written_plan(target: Target, operation: WriteOperation) -> WritePlan:
-    return operation.plan.with_row_ids() if has_row_ids(target) else operation.plan
 
 
 def _fewer_columns(
@@ -121,7 +116,7 @@ def _fewer_columns(
     schema = operation.plan.schema
     many = None
     if writer.completes:
-        in_order = complete_in_order(_written_plan(target, operation), schema, left_out, task_identity=task_identity)
+        in_order = complete_in_order(written_plan(target, operation), schema, left_out, task_identity=task_identity)
         many = AttemptInTasks(in_order, operation.discard)
     return FewerColumns(rows.drop(*left_out), with_kept_columns(task, schema, left_out), many)
 

@@ -6,15 +6,16 @@ and planning of a query for a row or two.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any
 
 import pyarrow as pa
 
 from sqlext.command.change.distribution import arrow_order, keeps_order, ordered
 from sqlext.command.change.read_set import ReadSet
-from sqlext.command.change.row_level import Target, commit_change, has_row_ids, row_delta
+from sqlext.command.change.row_level import Target, commit_change, has_row_ids, row_delta, written_plan
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
 from sqlext.command.write_operation import WriteOperation, begin_write
@@ -23,8 +24,8 @@ from sqlext.scan.key_lookup import row_ids
 from sqlext.scan.live_rows import unread_type
 from sqlext.scan.scan_plan import ScanPlan
 from sqlext.spark.query.write_job import WrittenFiles, task_identity, write_on_driver
-from sqlext.spark.scan.rows_of_keys import FoundRows, is_looked_up, rows_of_keys
-from sqlext.spec.expression import In, Predicate, conjunction
+from sqlext.spark.scan.rows_of_keys import FoundRows, having_keys, is_looked_up, rows_of_keys
+from sqlext.spec.expression import Predicate
 from sqlext.spec.manifests.row_lineage import ROW_ID
 from sqlext.spec.schema import Schema
 from sqlext.spec.types import NestedField
@@ -34,7 +35,6 @@ from sqlext.sql.statements.statement import Delete, Slice, Update
 from sqlext.sql.tokens.literal_condition import LiteralCondition, literal_condition
 from sqlext.sql.tokens.plain_literal import column_value, compares_as_stored, read_literal
 from sqlext.write.arrow_schema import schema_to_arrow
-from sqlext.write.metadata_values import metadata_values
 from sqlext.write.task import write_rows
 
 
@@ -42,15 +42,19 @@ from sqlext.write.task import write_rows
 class NamedRows:
     """`keys` are distinct, in the columns of the table's key, and `predicate` selects exactly the rows that have one.
 
+    `plan` has the files that may have the rows; None if only a join applies their equality deletes. It is made once.
     `values` are those that an UPDATE assigns, by column, as Python's; None for a DELETE.
     """
 
     keys: pa.Table
     predicate: Predicate
+    plan: Callable[[], ScanPlan | None]
     values: Mapping[str, Any] | None = None
 
 
-def named_rows(target: Target, statement: Delete | Update, *, case_sensitive: bool) -> NamedRows | None:
+def named_rows(
+    environment: Environment, target: Target, statement: Delete | Update, *, case_sensitive: bool
+) -> NamedRows | None:
     """The rows that the statement names, and what it assigns; None if Spark has to evaluate one of both, or a rule of
     the table for new rows."""
     schema = target.table.metadata.schema()
@@ -67,11 +71,8 @@ def named_rows(target: Target, statement: Delete | Update, *, case_sensitive: bo
         values = _values(target, relation, statement)
         if values is None or any(field.name in values for field in key):
             return None
-    predicate = conjunction(
-        In(field.id, frozenset(metadata_values(column.combine_chunks(), field.type)))
-        for field, column in zip(key, keys.columns, strict=True)
-    )
-    return NamedRows(keys, predicate, values)
+    predicate = having_keys(key, keys)
+    return NamedRows(keys, predicate, cache(lambda: _plan(environment, target, predicate)), values)
 
 
 def _key(schema: Schema) -> Sequence[NestedField] | None:
@@ -104,10 +105,9 @@ def _keys(relation: Relation, condition: LiteralCondition, key: Sequence[NestedF
 
 
 def _column(relation: Relation, parts: Sequence[str]) -> str | None:
-    if len(parts) == 1:
-        return relation.find(parts[0])
-    located = relation.locate(parts)
-    return None if located is None or located[1] < len(parts) else located[0]
+    """The column that the whole name spells."""
+    found = relation.begin(parts)
+    return None if found is None or found[1] < len(parts) else found[0]
 
 
 def _values(target: Target, relation: Relation, statement: Update) -> Mapping[str, Any] | None:
@@ -133,7 +133,7 @@ def _values(target: Target, relation: Relation, statement: Update) -> Mapping[st
 
 def are_found(environment: Environment, target: Target, named: NamedRows) -> bool:
     """Whether the driver finds the rows, and reads the columns that they keep, in less time than a query."""
-    plan, others = _plan(environment, target, named), _kept(target, named)
+    plan, others = named.plan(), _kept(target, named)
     if plan is None or unread_type(Schema(tuple(others))) is not None:
         return False
     key = target.table.metadata.schema().identifier_fields
@@ -145,7 +145,7 @@ def change_named_rows(environment: Environment, target: Target, named: NamedRows
 
     Raises as `rows_of_keys` and `commit_change`.
     """
-    plan, key = _plan(environment, target, named), target.table.metadata.schema().identifier_fields
+    plan, key = named.plan(), target.table.metadata.schema().identifier_fields
     assert plan is not None
     require_allowed(target.version.io, [task.file for task in plan.tasks])
     found = list(rows_of_keys(target.version, plan, key, named.keys, _kept(target, named)))
@@ -164,9 +164,8 @@ def change_named_rows(environment: Environment, target: Target, named: NamedRows
     return Counts(deleted=count) if named.values is None else Counts(updated=count)
 
 
-def _plan(environment: Environment, target: Target, named: NamedRows) -> ScanPlan | None:
-    """The files that may have the rows; None if only a join applies their equality deletes."""
-    return environment.scans.with_positions(target.version, environment.scans.plan(target.version, named.predicate))
+def _plan(environment: Environment, target: Target, predicate: Predicate) -> ScanPlan | None:
+    return environment.scans.with_positions(target.version, environment.scans.plan(target.version, predicate))
 
 
 def _kept(target: Target, named: NamedRows) -> Sequence[NestedField]:
@@ -184,14 +183,12 @@ def _write(
     """The files of the new rows."""
     metadata = target.table.metadata
     rows = pa.concat_tables([_new_rows(metadata.schema(), named.values or {}, one) for one in found])
-    write_plan = operation.plan
     if has_row_ids(target):
-        write_plan = write_plan.with_row_ids()
         ids = row_ids(target.version.io, plan, {one.path: one.positions for one in found})
         rows = rows.append_column(pa.field(ROW_ID.name, pa.int64()), ids)
     sorted_rows = ordered(rows, metadata)
     assert sorted_rows is not None
-    return write_on_driver(sorted_rows, write_rows(write_plan, task_identity=task_identity))
+    return write_on_driver(sorted_rows, write_rows(written_plan(target, operation), task_identity=task_identity))
 
 
 def _new_rows(schema: Schema, values: Mapping[str, Any], found: FoundRows) -> pa.Table:

@@ -46,8 +46,8 @@ class RowChange:
     `distinct_keys`: rows are distributed by key, and no two source rows may have the same key. `keeps_keys`: each new
     row has the key of the row that it replaces. `row_filter` selects exactly the rows of a DELETE; None if it cannot be
     expressed. `named`: the same rows as literals, and what they are assigned, if the statement consists of literals.
-    `one_copy`: a SELECT, at higher cost, for a table with several rows of a key: it replaces one and deletes
-    the others. `kept_columns` are not assigned: new rows have the values of the replaced rows. `query` is `lowered` as
+    `one_copy`: a SELECT, at higher cost, for a table with several rows of a key: it replaces one and deletes the
+    others. `kept_columns` are not assigned: new rows have the values of the replaced rows. `query` is `lowered` as
     analysed by Spark; None before that. `gives_rows`: new rows are those of a source, as in an UPSERT, so that one that
     replaces another has no values of it in identity columns. `sent_bytes`: Spark sends the rows of the joined source to
     all tasks if they turn out to have no more bytes; 0 if that is not tried.

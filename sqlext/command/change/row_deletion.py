@@ -31,7 +31,7 @@ def planned_delete(environment: Environment, spark: SparkSession, statement: Del
     target = load_target(environment, spark, statement.table)
     schema = target.table.metadata.schema()
     lowered = lower_delete(statement, schema, target.relation)
-    named = named_rows(target, statement, case_sensitive=is_case_sensitive(spark))
+    named = named_rows(environment, target, statement, case_sensitive=is_case_sensitive(spark))
     query = None if statement.where is None or named is not None else lowered_change(spark, lowered)
     row_filter = None if query is None else exact_filter(spark, query, schema)
     isolation = DELETE_ISOLATION_LEVEL.of(target.table.metadata.properties)

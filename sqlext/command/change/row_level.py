@@ -40,6 +40,7 @@ from sqlext.sql.statements.statement import TableName
 from sqlext.sql.tokens.quoting import quote_identifier, quote_string
 from sqlext.thresholds import Thresholds
 from sqlext.write.delete_writer import write_position_deletes
+from sqlext.write.write_plan import WritePlan
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +166,11 @@ def load_whole_target(environment: Environment, spark: SparkSession, name: Table
 def has_row_ids(target: Target) -> bool:
     """Whether rewritten rows keep their row ids, in a column after the table's (spec: Row Lineage)."""
     return target.table.metadata.format_version > 2
+
+
+def written_plan(target: Target, operation: WriteOperation) -> WritePlan:
+    """The plan of files of new rows, with their row ids if the table has some."""
+    return operation.plan.with_row_ids() if has_row_ids(target) else operation.plan
 
 
 def row_delta(

@@ -57,7 +57,7 @@ def planned_update(
         row_ids=has_row_ids(target),
         case_sensitive=exact,
     )
-    named = named_rows(target, statement, case_sensitive=exact) if is_ansi(spark) else None
+    named = named_rows(environment, target, statement, case_sensitive=exact) if is_ansi(spark) else None
     query = None if statement.where is None or named is not None else lowered_change(spark, lowered)
     row_filter = None if query is None else exact_filter(spark, query, schema)
     if named is not None:

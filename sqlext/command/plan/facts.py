@@ -92,9 +92,8 @@ class ChangeFacts:
     gives the rows of a file one after the other, by position. `shuffles_source`: the table is joined with a source that
     Spark does not expect to be small enough to send it to all tasks. `covered`: for a DELETE whose condition metadata
     can decide. `finds_keys`: whether the condition names keys that the driver looks up in less time than a query takes.
-    `deletes_all`: a DELETE without condition.
-    `copied_by_query`: why tasks cannot copy files with the change; None if they can, as far as the table's schema and
-    sort order tell.
+    `deletes_all`: a DELETE without condition. `copied_by_query`: why tasks cannot copy files with the change; None if
+    they can, as far as the table's schema and sort order tell.
     """
 
     mode: Mode

@@ -14,7 +14,7 @@ from sqlext.command.change.auto import rewrites_files
 from sqlext.command.change.checked_rows import with_violations
 from sqlext.command.change.distribution import arrangement
 from sqlext.command.change.read_set import OF_SOURCE, ReadSet, read_set_of
-from sqlext.command.change.row_level import Target, commit_change, has_row_ids, row_delta
+from sqlext.command.change.row_level import Target, commit_change, has_row_ids, row_delta, written_plan
 from sqlext.command.environment import Environment
 from sqlext.command.outcome import Counts
 from sqlext.command.plan.change_plan import Writer
@@ -108,8 +108,7 @@ def _replace_found(
     updates = operations.to_numpy() != DELETE
     with operation.cleaned_on_failure():
         replaced_ids = row_ids(target.version.io, plan, matches.positions) if has_row_ids(target) else None
-        write_plan = operation.plan if replaced_ids is None else operation.plan.with_row_ids()
-        task = write_rows(write_plan, task_identity=task_identity)
+        task = write_rows(written_plan(target, operation), task_identity=task_identity)
         changed = rows.drop_columns(rows.column_names[:1])
         new = _new_rows(changed, updates, matches.key_rows, replaced_ids, len(schema.fields))
         written = write_on_driver(new, task)

@@ -62,6 +62,8 @@ def upsert(
     """
     require_upsertable(target)
 
+    source = rows
+
     def write(target: Target, rows: DataFrame) -> Counts:
         engine = engine_of(target)
         if engine is not None:
@@ -70,7 +72,6 @@ def upsert(
             environment, spark, target, rows, isolation=isolation, in_order=in_order, evaluated_from=source
         )
 
-    source = rows
     if stores_input(target):
         return write_with_changelog(environment, spark, target, rows, write, in_order=in_order)
     return write(target, rows)

@@ -26,17 +26,15 @@ from sqlext.spark.bridge.pyspark_values import (
 from sqlext.spark.bridge.scan_bridge import ScanBridge
 from sqlext.spark.catalog.session_catalogs import Catalogs, TableVersion, handle_of
 from sqlext.spark.catalog.time_travel import travel
-from sqlext.spark.scan.rows_of_keys import is_looked_up, rows_of_keys
+from sqlext.spark.scan.rows_of_keys import having_keys, is_looked_up, rows_of_keys
 from sqlext.spark.session.open_transactions import OpenTransactions
 from sqlext.spark.session.session_settings import is_case_sensitive_by, transaction_mark_in
 from sqlext.spark.shim.java_objects import settings_of
-from sqlext.spec.expression import In, Predicate, conjunction
 from sqlext.spec.types import NestedField
 from sqlext.sql.statements.table_resolution import SPARK_CATALOG
 from sqlext.sql.syntax.type_text import ddl_type_text
 from sqlext.thresholds import Thresholds
 from sqlext.write.arrow_schema import type_to_arrow
-from sqlext.write.metadata_values import metadata_values
 
 _EXTENSIONS = "spark.sql.extensions"
 _OWN_EXTENSIONS = "io.sqlext.Extensions"
@@ -119,7 +117,7 @@ class RowLookup:
         if any(len(path) > 1 for path, _ in keyed.key) or any(one.initial_default is not None for one in key):
             return None
         sought = _table(key, keys)
-        plan = self._scans.with_positions(version, self._scans.plan(version, _predicate(key, sought)))
+        plan = self._scans.with_positions(version, self._scans.plan(version, having_keys(key, sought)))
         others = tuple(field for field in dict.fromkeys(fields) if field not in key)
         if plan is None or not is_looked_up(version, plan, key, others, thresholds):
             return None
@@ -154,10 +152,3 @@ def _table(key: Sequence[NestedField], keys: Sequence[tuple[Any, ...]]) -> pa.Ta
         values = [one[at].bytes if isinstance(one[at], UUID) else one[at] for one in keys]
         columns.append(pa.array(values, type_to_arrow(field.type)))
     return pa.table(columns, names=[field.name for field in key])
-
-
-def _predicate(key: Sequence[NestedField], sought: pa.Table) -> Predicate:
-    return conjunction(
-        In(field.id, frozenset(metadata_values(column.combine_chunks(), field.type)))
-        for field, column in zip(key, sought.columns, strict=True)
-    )

@@ -19,7 +19,7 @@ from sqlext.scan.placed_rows import rows_at
 from sqlext.scan.scan_plan import FileScanTask, ScanPlan
 from sqlext.spark.catalog.session_catalogs import TableVersion
 from sqlext.spark.scan.driver_read import MOST_FILES, sought_values
-from sqlext.spec.expression import Predicate
+from sqlext.spec.expression import In, Predicate, conjunction
 from sqlext.spec.manifests.position_set import position_array
 from sqlext.spec.name_mapping import NameMapping
 from sqlext.spec.schema import Schema
@@ -27,6 +27,7 @@ from sqlext.spec.types import NestedField
 from sqlext.storage.location import is_object
 from sqlext.thresholds import Thresholds
 from sqlext.write.arrow_schema import schema_to_arrow, type_to_arrow
+from sqlext.write.metadata_values import metadata_values
 from sqlext.write.positioned_values import has_positioned_values, values_at
 
 # Files up to this size are decoded whole; of larger ones only the pages that have the rows.
@@ -65,6 +66,15 @@ def keys_sought(predicate: Predicate, key: Sequence[NestedField]) -> pa.Table | 
     except (pa.ArrowException, OverflowError, ValueError):
         return None
     return pa.table(arrays, names=[field.name for field in key])
+
+
+def having_keys(key: Sequence[NestedField], keys: pa.Table) -> Predicate:
+    """A predicate that the rows with one of `keys`, in the columns `key`, match; of one column, or of one key, no other
+    row does."""
+    return conjunction(
+        In(field.id, frozenset(metadata_values(column.combine_chunks(), field.type)))
+        for field, column in zip(key, keys.columns, strict=True)
+    )
 
 
 def is_looked_up(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -32,13 +31,6 @@ VALUES = {
     "day": ["DATE '2026-03-01'"],
     "s.a": ["7"],
 }
-
-
-@pytest.fixture
-def seed() -> Iterator[int]:
-    chosen = random.randrange(2**32)
-    print(f"seed {chosen}")
-    return iter([chosen]).__next__()
 
 
 def _make(spark: SparkSession, name: str, version: int, clauses: str, order: str) -> None:

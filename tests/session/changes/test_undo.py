@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -238,13 +238,6 @@ def _random_statements(
     assert table_rows(spark, table) == beginning, seed
     assert iceberg.sql(f"SELECT count(*) FROM {table}") == [[beginning.total()]]
     return told
-
-
-@pytest.fixture
-def seed() -> Iterator[int]:
-    chosen = random.randrange(2**32)
-    print(f"seed {chosen}")
-    return iter([chosen]).__next__()
 
 
 @pytest.mark.turns(1)

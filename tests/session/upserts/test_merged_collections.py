@@ -24,13 +24,6 @@ from streaming.json_stream import JsonStream
 _COLLECTIONS = ["at", "ld", *NESTED]
 
 
-@pytest.fixture
-def seed() -> int:
-    seed = random.randrange(10**6)
-    print(f"seed {seed}")
-    return seed
-
-
 def _local(warehouse: Path, table_name: str) -> LocalTable:
     lake = sqlext.local.open(str(warehouse), {"care": "none"})
     assert isinstance(lake, sqlext.local.LocalCatalog)

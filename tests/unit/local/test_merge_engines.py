@@ -15,13 +15,6 @@ from sqlext.local import LocalTable
 from unit.local.local_lake import created, open_lake
 
 
-@pytest.fixture
-def seed() -> int:
-    seed = random.randrange(10**6)
-    print(f"seed {seed}")
-    return seed
-
-
 def _rows(table: LocalTable) -> dict[int, dict[str, Any]]:
     return {row.pop("k"): row for row in table.to_arrow().to_pylist()}
 

@@ -29,7 +29,7 @@ def _filled(lake: Lake, clauses: str = "") -> Lake:
 
 
 def _named(lake: Lake, text: str, *, case_sensitive: bool = False) -> NamedRows | None:
-    return named_rows(lake.target(), read(text), case_sensitive=case_sensitive)
+    return named_rows(lake.environment, lake.target(), read(text), case_sensitive=case_sensitive)
 
 
 def _run(lake: Lake, text: str) -> Counts:
